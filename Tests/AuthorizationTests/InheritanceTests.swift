@@ -151,4 +151,40 @@ import Testing
             try propagatedACL(from: ACL([inheritable, inheritable]), to: .file, over: full)
         }
     }
+
+    // MARK: Lists that take nothing from a directory (Q25)
+
+    @Test(arguments: ObjectKind.allCases)
+    func aProtectedListTakesNothingAndKeepsItsMark(_ kind: ObjectKind) throws {
+        let both: ACEFlags = [.fileInherit, .directoryInherit]
+        let parent = ACL([ACE(user, .allow, .read, flags: both), ACE(user, .deny, .write, flags: both.union(.onlyInherit))])
+        let own = ACE(.owner, .allow, .read, flags: both)
+        let old = ACE(GUID(user: 503), .allow, .read, flags: both.union(.inherited))
+        func propagated(_ entries: ACE..., flags: UInt32 = ACL.noInherit) throws -> ACL? {
+            try propagatedACL(from: parent, to: kind, over: ACL(entries, listFlags: flags))
+        }
+        #expect(try propagated(own) == ACL([own], listFlags: ACL.noInherit))
+        // What it inherited before it got the mark goes as well.
+        #expect(try propagated(own, old) == ACL([own], listFlags: ACL.noInherit))
+        // Without an entry the mark alone keeps it closed.
+        #expect(try propagated() == ACL([], listFlags: ACL.noInherit))
+        #expect(try propagated(own, flags: ACL.noInherit | 1) == ACL([own], listFlags: ACL.noInherit | 1))
+        #expect(try ListChange.inherit.list(of: kind, under: parent, over: ACL([own, old], listFlags: ACL.noInherit))?.entries == [own])
+        // Below it, its own list is the parent's.
+        #expect(
+            try propagatedACL(from: ACL([own], listFlags: ACL.noInherit), to: kind, over: nil) == inheritedACL(from: ACL([own]), by: kind))
+    }
+
+    /// 5.5: the list of an original that is set on a copy.
+    @Test func aCopyOfAProtectedObjectIsProtected() {
+        let (own, other) = (ACE(user, .allow, .read), ACE(.owner, .deny, .write))
+        let (old, new) = (ACE(user, .deny, .write, flags: .inherited), ACE(.everyone, .allow, .read, flags: .inherited))
+        let original = ACL([own, old])
+        #expect(original.copied(onto: nil) == original && original.copied(onto: ACL([other])) == original)
+        #expect(original.copied(onto: ACL([other, new])) == ACL([own, new]))
+        let protected = ACL([own], listFlags: ACL.noInherit)
+        #expect(protected.copied(onto: ACL([other, new])) == protected)
+        #expect(original.copied(onto: ACL([other], listFlags: ACL.noInherit)) == protected)
+        #expect(original.copied(onto: ACL([other, new], listFlags: ACL.noInherit)) == protected)
+    }
 }

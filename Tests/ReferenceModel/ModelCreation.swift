@@ -126,10 +126,14 @@ private func inheritedEntry(_ entry: ModelEntry, kind: String) -> ModelEntry {
     return copy
 }
 
-/// 5.6, "Apply inheritance to one item"; applied parents before children it is "Propagate".
-public func reapplyInheritance(parentACL: [ModelEntry]?, kind: String, old: [ModelEntry]?) -> [ModelEntry]? {
+/// 5.6, "Apply inheritance to one item"; applied parents before children it is "Propagate". Q25: a list with no_inherit keeps its explicit
+/// entries and the mark, and takes nothing.
+public func reapplyInheritance(
+    parentACL: [ModelEntry]?, kind: String, old: [ModelEntry]?, oldFlags: Set<String> = []
+) -> [ModelEntry]? {
     let explicit = (old ?? []).filter { !$0.flags.contains("inherited") }
     let wanted = kind == "dir" ? "directory_inherit" : "file_inherit"
+    if oldFlags.contains("no_inherit") { return explicit }
     let inheritable = (parentACL ?? []).filter { $0.flags.contains(wanted) }
     let result = explicit + inheritable.map { inheritedEntry($0, kind: kind) }
     // Empty result: no ACL.

@@ -85,6 +85,7 @@ struct ExplainRun<C: Credential> {
         let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("the object is a symbolic link: the link itself is judged, not what it leads to") }
+        if object.facts.acl?.isProtected == true { notes.append(Explanation.inheritsNothing) }
         var operands = Operands(object: object)
         if question.asked.asksDirectory, let parent {
             operands = Operands(removing: object, from: parent)

@@ -29,17 +29,30 @@ extension XattrOperations {
             list = try NFS4Value(bytes, as: form, names: WireAccountNames(accounts, judge.identities, for: caller.payer)).divided(
                 isDirectory: isDirectory)
         } catch { throw refuse("setting", form, error, id, caller) }
-        try metadata.withMetadataLocked(id) { () throws(Errno) in
+        _ = try change(id, flags, caller) { (NFS4Value.replacing(list.acl, over: $0, as: form), list.permissions) }
+    }
+
+    /// Sets list and mode.
+    /// - Parameter divide: makes them for an object. A value without entries may stand for an empty list or for none: a list that is there
+    ///   stays one.
+    /// - Returns: why there is no such list.
+    private func change(
+        _ id: NodeID, _ flags: Int32, _ caller: Caller, _ divide: (ObjectFacts) throws(NFS4Error) -> (acl: ACL, permissions: UInt16?)
+    ) throws(Errno) -> NFS4Error? {
+        try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
-            // A value without entries may stand for an empty list or for none. A list that is there stays one.
-            let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && object.facts.acl?.entries.isEmpty != true
+            let facts = object.facts
+            let list: (acl: ACL, permissions: UInt16?)
+            do throws(NFS4Error) { list = try divide(facts) } catch { return error }
+            let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
             let acl = isNone ? nil : list.acl
             if flags == XattrFlag.create {
                 try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
                 throw .exist
             }
             try metadata.changeACL(object, to: acl, permissions: list.permissions, caller)
+            return nil
         }
     }
 
@@ -73,20 +86,9 @@ extension XattrOperations {
         do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer)) } catch {
             throw refuse("setting", Self.smbName, error, id, caller)
         }
-        let wrong = try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
-            let object = try loader.load(id)
-            try held.requireNoOtherChange(of: object)
-            let facts = object.facts
-            let list: (acl: ACL, permissions: UInt16)
-            do throws(NFS4Error) { list = try value.divided(over: facts) } catch { return error }
-            let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
-            let acl = isNone ? nil : list.acl
-            if flags == XattrFlag.create {
-                try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
-                throw .exist
-            }
-            try metadata.changeACL(object, to: acl, permissions: list.permissions, caller)
-            return nil
+        let wrong = try change(id, flags, caller) { (facts) throws(NFS4Error) in
+            let list = try value.divided(over: facts)
+            return (list.acl, list.permissions)
         }
         if let wrong { throw refuse("setting", Self.smbName, wrong, id, caller) }
     }

@@ -31,7 +31,7 @@ extension XattrOperations {
         let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
-            let acl = copied.asCopy(onto: object.facts.acl)
+            let acl = copied.copied(onto: object.facts.acl)
             // A caller who may set nothing learns nothing of the entries that are there.
             if flags != 0 || acl.entries.count > ACL.maximumEntryCount {
                 try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
@@ -45,19 +45,21 @@ extension XattrOperations {
         if isTooLong { throw refuse("with the inherited entries there are more than \(ACL.maximumEntryCount)", id, caller) }
     }
 
-    /// Removes the explicit entries. Called with the metadata lock held.
+    /// Removes the explicit entries and the mark `no_inherit`. Called with the metadata lock held.
     func removePortableACL(_ object: ObjectState, _ caller: Caller) throws(Errno) {
         guard let acl = object.facts.acl else {
             try judge.permit(.setACL(nil), Operands(object: object), caller, about: object)
             throw .nodata
         }
         let inherited = acl.entries.filter(\.isInherited)
-        try metadata.changeACL(object, to: inherited.isEmpty ? nil : ACL(inherited, listFlags: acl.listFlags), caller)
+        let rest = ACL(inherited, listFlags: acl.listFlags & ~ACL.noInherit)
+        try metadata.changeACL(object, to: inherited.isEmpty ? nil : rest, caller)
     }
 
-    /// The names under which the list is listed: those of an object with explicit entries, if the caller may read them.
+    /// The names under which the list is listed: those of an object with explicit entries or the mark `no_inherit`, without which a copy would be
+    /// open to what its directory passes on, if the caller may read them.
     func listedPortableACL(_ object: ObjectState, _ caller: Caller) -> [[UInt8]] {
-        guard options.portableACL == .on, let acl = object.facts.acl, acl.entries.contains(where: { !$0.isInherited }),
+        guard options.portableACL == .on, let acl = object.facts.acl, acl.isProtected || acl.entries.contains(where: { !$0.isInherited }),
             judge.decide(.readACL, Operands(object: object), caller).isAllowed
         else { return [] }
         let names = options.xattrSpelling.listed(Self.storedName)
@@ -76,14 +78,4 @@ extension XattrOperations {
 
 extension ACE {
     fileprivate var isInherited: Bool { flags.contains(.inherited) }
-}
-
-extension ACL {
-    /// The list of a copy: the explicit entries of the original, then those that the copy inherited when it was created. If it inherited none,
-    /// the original's list as it is.
-    fileprivate func asCopy(onto current: ACL?) -> ACL {
-        let inherited = current?.entries.filter(\.isInherited) ?? []
-        if inherited.isEmpty { return self }
-        return ACL(entries.filter { !$0.isInherited } + inherited, listFlags: listFlags)
-    }
 }

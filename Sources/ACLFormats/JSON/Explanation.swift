@@ -4,6 +4,8 @@ import Authorization
 public struct Explanation: Sendable, Hashable {
     /// A note: the mount has the option noacl.
     public static let entriesDoNotCount = "noacl: no entry counts on this mount"
+    /// Of an object whose list carries the mark (docs/authorization.md Q25).
+    public static let inheritsNothing = "no_inherit: the object takes no entry from the directories above"
 
     /// An object of the request: the first `depth` names of its first or second path.
     public struct Place: Sendable, Hashable {

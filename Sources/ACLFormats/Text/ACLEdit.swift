@@ -12,8 +12,8 @@ public enum ACLEdit: Sendable, Hashable {
     case remove(at: Int)
     /// `=a#`
     case replace(ACE, at: Int)
-    /// `-E`
-    case replaceAll([ACE])
+    /// `-E`. Without a word about the mark `no_inherit` it stays as it is.
+    case replaceAll([ACE], isProtected: Bool? = nil)
     /// `-C`
     case checkCanonical
     /// `-i`
@@ -32,7 +32,7 @@ public enum ACLEdit: Sendable, Hashable {
         case .subtract(let entries): withList(acl) { subtracted(entries, from: $0) }
         case .remove(let index): withList(acl) { removed(at: index, from: $0) }
         case .replace(let entry, let index): replaced(entry, at: index, in: acl)
-        case .replaceAll(let entries): limited(ACL(entries, listFlags: acl?.listFlags ?? 0), was: acl)
+        case .replaceAll(let entries, let isProtected): limited(replaced(entries, isProtected, in: acl), was: acl)
         case .checkCanonical:
             ACLEditResult(
                 acl: acl, diagnostics: acl == nil ? [ACLDiagnostic(.noACL)] : [],
@@ -117,6 +117,12 @@ public enum ACLEdit: Sendable, Hashable {
         }
         list.entries[index] = entry
         return ACLEditResult(acl: list)
+    }
+
+    private func replaced(_ entries: [ACE], _ isProtected: Bool?, in acl: ACL?) -> ACL {
+        var list = ACL(entries, listFlags: acl?.listFlags ?? 0)
+        if let isProtected { list.listFlags = list.listFlags & ~ACL.noInherit | (isProtected ? ACL.noInherit : 0) }
+        return list
     }
 
     private func limited(_ list: ACL, was acl: ACL?) -> ACLEditResult {

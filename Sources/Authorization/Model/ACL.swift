@@ -48,7 +48,7 @@ public struct ACE: Sendable, Hashable {
 /// stored (docs/authorization.md 1.3).
 public struct ACL: Sendable, Hashable {
     public static let maximumEntryCount = 128
-    /// Applies only to a list supplied at creation (docs/authorization.md 5.1).
+    /// The list takes nothing from a directory (docs/authorization.md 5.1, Q25).
     public static let noInherit: UInt32 = 0x0002_0000
 
     public var entries: [ACE]
@@ -56,4 +56,7 @@ public struct ACL: Sendable, Hashable {
     @inlinable public init(_ entries: [ACE], listFlags: UInt32 = 0) {
         (self.entries, self.listFlags) = (entries, listFlags)
     }
+
+    /// Whether the list carries the mark `no_inherit`.
+    @inlinable public var isProtected: Bool { listFlags & Self.noInherit != 0 }
 }

@@ -35,8 +35,7 @@ public func inheritedACL(
     from parent: ACL?, by kind: ObjectKind, supplied: ACL? = nil
 ) throws(TooManyEntries) -> ACL? {
     if kind == .symlink { return nil }
-    let refuses = (supplied?.listFlags ?? 0) & ACL.noInherit != 0
-    let source = refuses ? [] : parent?.entries ?? []
+    let source = supplied?.isProtected == true ? [] : parent?.entries ?? []
     var inheritedEntries: [ACE] = []
     for entry in source {
         if let copy = entry.inherited(by: kind) { inheritedEntries.append(copy) }
@@ -49,7 +48,7 @@ public func inheritedACL(
 }
 
 /// The list of an existing object to which inheritance is applied (5.6): its explicit entries, then those of the directory.
-/// Symbolic links inherit nothing.
+/// Symbolic links inherit nothing, and neither does a list that carries the mark `no_inherit`, which it keeps (Q25).
 ///
 /// - Parameters:
 ///   - parent: the directory's list.
@@ -58,12 +57,28 @@ public func inheritedACL(
 /// - Returns: the list; nil = none.
 /// - Throws: `TooManyEntries` if it would be too long.
 public func propagatedACL(from parent: ACL?, to kind: ObjectKind, over old: ACL?) throws(TooManyEntries) -> ACL? {
+    let isProtected = old?.isProtected == true
     var entries = (old?.entries ?? []).filter { !$0.flags.contains(.inherited) }
-    if kind != .symlink {
+    if kind != .symlink, !isProtected {
         for entry in parent?.entries ?? [] {
             if let copy = entry.inherited(by: kind) { entries.append(copy) }
         }
     }
     if entries.count > ACL.maximumEntryCount { throw TooManyEntries() }
-    return entries.isEmpty ? nil : ACL(entries, listFlags: old?.listFlags ?? 0)
+    return entries.isEmpty && !isProtected ? nil : ACL(entries, listFlags: old?.listFlags ?? 0)
+}
+
+extension ACL {
+    /// The list that a copy gets when the list of its original is set on it (5.5): the explicit entries of the original, then those that the
+    /// copy inherited when it was created; if it inherited none, the original's list as it is. If the original's list carries the mark
+    /// `no_inherit`, the copy takes nothing from its directory either; if the copy's own does, it gets no inherited entry, and keeps the mark (Q25).
+    ///
+    /// - Parameter current: the copy's list; nil = none.
+    public func copied(onto current: ACL?) -> ACL {
+        if isProtected { return self }
+        if current?.isProtected == true { return ACL(withoutInheritedEntries.entries, listFlags: listFlags | Self.noInherit) }
+        let inherited = current?.entries.filter { $0.flags.contains(.inherited) } ?? []
+        if inherited.isEmpty { return self }
+        return ACL(withoutInheritedEntries.entries + inherited, listFlags: listFlags)
+    }
 }

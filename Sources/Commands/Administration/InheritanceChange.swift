@@ -18,7 +18,9 @@ struct InheritanceChange: TreeChange {
             do { new = try change.list(of: object.kind, under: list, over: old) } catch {
                 throw .noEffect("it would have more than \(ACL.maximumEntryCount) entries")
             }
-            return PlannedChange(states: old == new ? nil : (before, try before.with(new)), list: new)
+            return PlannedChange(
+                states: old == new ? nil : (before, try before.with(new)), list: new,
+                isProtected: change == .inherit && old?.isProtected == true)
         } catch { throw .failure(error) }
     }
 }

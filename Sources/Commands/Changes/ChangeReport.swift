@@ -15,6 +15,7 @@ final class ChangeReport: @unchecked Sendable {
     private let progress: ChangeProgress
     private var changed = 0
     private var left = 0
+    private var kept = 0
     private var isCountLow = false
 
     /// - Parameter prefix: the path of the top, as the user wrote it; empty: paths are shown from the top on.
@@ -75,6 +76,19 @@ final class ChangeReport: @unchecked Sendable {
 
     func leave(_ path: [UInt8], _ reason: String) { leave(path) { reason } }
 
+    /// An object that takes nothing from its directory. The first few are named.
+    func keep(_ path: [UInt8]) {
+        lock.withLock { _ in
+            kept += 1
+            if isJSON { json(path, "kept", [.init("reason", .string("no_inherit"))]) }
+            guard kept <= Self.mostKept else { return }
+            progress.clear()
+            sink.complain("warning: \(escapedName(shown(path))) keeps its own entries: it carries no_inherit")
+        }
+    }
+
+    private static let mostKept = 10
+
     /// A line without an object.
     func warn(_ text: String) {
         lock.withLock { _ in
@@ -87,6 +101,7 @@ final class ChangeReport: @unchecked Sendable {
     func summarize(_ verb: String) {
         lock.withLock { _ in
             progress.clear()
+            if kept > Self.mostKept { sink.complain("warning: so do \(kept - Self.mostKept) more") }
             if isJSON { return }
             let number = "\(isCountLow ? "at least " : "")\(changed) \(changed == 1 ? "object" : "objects")"
             sink.line("\(verb) \(number)\(left == 0 ? "" : ", left \(left) as before")")

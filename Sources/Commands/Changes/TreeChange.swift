@@ -22,6 +22,8 @@ struct PlannedChange {
     var list: ACL?
     /// What the object does not get, against the command.
     var lacks: String?
+    /// Whether the object takes nothing from its directory, because its list carries the mark `no_inherit` (docs/authorization.md Q25).
+    var isProtected = false
 }
 
 /// Why a command leaves an object as it is.

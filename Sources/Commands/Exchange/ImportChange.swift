@@ -36,15 +36,20 @@ final class ImportChange: TreeChange {
             }
             let marked = before.isOnMount ? false : try Self.hasMark(object)
             let after = try state(before, stated, object.kind, hasMark: marked)
+            let own = try before.list()
+            let isProtected = own?.isProtected == true && !ignored.contains(.acl) && stated.list.map { !$0.isProtected } ?? false
             let isWithout = ignored.contains(.mode) || (stated.mode?.rawValue ?? 0) & TreeState.setIDBits & ~after.mode == 0
             return PlannedChange(
-                states: (before, after), list: try after.list(), lacks: isWithout || object.kind == .symlink ? nil : Self.lackedBits)
+                states: (before, after), list: try after.list(),
+                lacks: isWithout || object.kind == .symlink ? isProtected ? Self.lackedEntries : nil : Self.lackedBits)
         } catch {
             if case .noEffect(let text) = error { throw .reason(text) }
             throw .failure(error)
         }
     }
 
+    private static let lackedEntries =
+        "its list carries no_inherit: it keeps the mark and gets no inherited entries; aclfs chmod -N removes list and mark"
     private static let lackedBits = "its set-id bits are left out: another file may have its name by now; --set-id sets them"
 
     /// Reasons that are no failures of the system.
@@ -88,10 +93,16 @@ final class ImportChange: TreeChange {
             after.mode &= ~TreeState.setIDBits
         }
         guard let list = stated.list, !ignored.contains(.acl) else { return after }
+        // Inherited entries of an export are those of another place (docs/authorization.md Q25).
+        let isProtected = try before.list()?.isProtected == true && !list.isProtected
         switch list {
-        case .none: return try after.with(nil)
+        case .none: return try after.with(isProtected ? ACL([], listFlags: ACL.noInherit) : nil)
         case .entries(var acl):
             for index in acl.entries.indices { acl.entries[index].guid = here(acl.entries[index].guid) }
+            if isProtected {
+                acl = acl.withoutInheritedEntries
+                acl.listFlags |= ACL.noInherit
+            }
             return try after.with(acl)
         }
     }
@@ -151,6 +162,10 @@ final class ImportChange: TreeChange {
             return false
         } catch { throw .system(error) }
     }
+}
+
+extension ExportedList {
+    fileprivate var isProtected: Bool { if case .entries(let acl) = self { acl.isProtected } else { false } }
 }
 
 extension TreeState {

@@ -91,7 +91,9 @@ private final class Chmod<Files: ToolFiles> {
             let new = try entries(text, isDirectory, names: names)
             guard new.count == 1 else { throw UsageError("=a# takes one entry, not \(new.count)") }
             return index.map { .edit(.replace(new[0], at: $0)) } ?? .replaceWithoutIndex(new[0])
-        case .whole(.fromInput): return .edit(.replaceAll(try entries(ofInput: input, isDirectory, names: names)))
+        case .whole(.fromInput):
+            let list = try list(ofInput: input, isDirectory, names: names)
+            return .edit(.replaceAll(list.entries, isProtected: list.isProtected))
         case .whole(.checkCanonical): return .edit(.checkCanonical)
         case .whole(.clearInherited): return .edit(.clearInherited)
         case .whole(.removeInherited): return .edit(.removeInherited)
@@ -112,18 +114,24 @@ private final class Chmod<Files: ToolFiles> {
         return text
     }
 
-    /// The entries of standard input. No entry makes an empty list. The first line may be the object's own of `ls -le`.
-    private func entries(ofInput text: [UInt8], _ isDirectory: Bool, names: some IdentityNames) throws(UsageError) -> [ACE] {
-        var text = text
+    /// The entries of standard input. No entry makes an empty list. Before them there may be the object's own line of `ls -le`, and one about
+    /// the mark `no_inherit`.
+    private func list(
+        ofInput text: [UInt8], _ isDirectory: Bool, names: some IdentityNames
+    ) throws(UsageError) -> (entries: [ACE], isProtected: Bool?) {
         // An empty line in its place keeps the numbers of lines.
-        if let line = text.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false).first, LongRow.begins(line)
-        {
-            text.removeFirst(line.count)
+        var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if let line = lines.first, LongRow.begins(line) { lines[0] = [] }
+        var isProtected: Bool?
+        if let first = lines.firstIndex(where: { !$0.isEmpty }), let mark = ACLTextPrinter.isProtected(lines[first]) {
+            (isProtected, lines[first]) = (mark, [])
         }
-        if text.allSatisfy({ $0 == UInt8(ascii: "\n") }) { return [] }
-        do { return try ACLTextParser.parse(text, names: names, isDirectory: isDirectory) } catch {
-            throw UsageError("standard input: \(error.message)")
-        }
+        if lines.allSatisfy(\.isEmpty) { return ([], isProtected) }
+        do throws(ACLTextError) {
+            let entries = try ACLTextParser.parse(
+                Array(lines.joined(separator: [UInt8(ascii: "\n")])), names: names, isDirectory: isDirectory)
+            return (entries, isProtected)
+        } catch { throw UsageError("standard input: \(error.message)") }
     }
 
     /// - Returns: whether to go on with further files.

@@ -32,6 +32,8 @@ enum ChmodHelp {
                           aclfs chmod =a# 0 "bob allow read" plans
           -E              replaces the list by standard input, one entry a line
                           aclfs ls -le plans | aclfs chmod -E copy
+                          a first line '!#acl 1 no_inherit' keeps out entries
+                          from above, and '!#acl 1' lets them in again
           -i              makes inherited entries explicit
                           aclfs chmod -i plans
           -I              removes inherited entries

@@ -182,7 +182,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
             readable(path, of: node) { () throws(AttributeFailure) in try files.acl(of: node, names: names) } ?? nil
         let attributes = listableAttributes(of: node)
         var mark = " "
-        if !(acl?.entries.isEmpty ?? true) { mark = "+" }
+        if let acl, !acl.entries.isEmpty || acl.isProtected { mark = "+" }
         // `@` takes precedence over `+` (docs/authorization.md 7.2).
         if !attributes.isEmpty { mark = "@" }
         var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)

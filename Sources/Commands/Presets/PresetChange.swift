@@ -23,8 +23,7 @@ struct PresetChange: TreeChange {
         } catch { throw .failure(error) }
     }
 
-    /// The entries of the preset take the place of the explicit ones.
-    func list(over old: ACL?) -> ACL {
-        ACL(entries + (old?.entries ?? []).filter { $0.flags.contains(.inherited) }, listFlags: old?.listFlags ?? 0)
-    }
+    /// The entries of the preset, and nothing from above: an inherited entry would let people do what the preset says they cannot, or the reverse,
+    /// today or after a change of a directory above.
+    func list(over old: ACL?) -> ACL { ACL(entries, listFlags: (old?.listFlags ?? 0) | ACL.noInherit) }
 }

@@ -13,6 +13,8 @@ struct PresetPlan {
     let ownerName: String
     let groupName: String
     let outlook: PresetOutlook
+    /// Entries that the directory inherits now.
+    let inherited: ACL
 
     /// - Parameter word: a group by name or number; nil: the directory's.
     init(_ preset: Preset, _ tree: any ChangeableTree, _ operand: [UInt8], group word: String?) throws(TreeRefusal) {
@@ -40,6 +42,7 @@ struct PresetPlan {
         facts = ObjectFacts(
             kind: .directory, owner: owners.uid, group: owners.gid, mode: FileMode(rawValue: preset.mode), acl: change.list(over: old),
             ownerGUID: owners.owner, groupGUID: owners.group)
+        inherited = ACL((old?.entries ?? []).filter { $0.flags.contains(.inherited) })
         outlook = PresetOutlook(facts, group: gid ?? owners.gid)
         ownerName = tools.names.name(of: owner)?.name ?? "\(owners.uid)"
         groupName = tools.names.name(of: group)?.name ?? "\(gid ?? owners.gid)"
@@ -51,7 +54,7 @@ struct PresetPlan {
         guard let status = try? Syscall.statx(tree.top.rawValue),
             let state = try? tree.state(of: tree.top, status, owners: false, flags: false, tools), let list = try? state.list()
         else { return false }
-        return state.mode == change.mode && list.entries == facts.acl?.entries
+        return state.mode == change.mode && list == facts.acl
     }
 
     private static func group(_ word: String) throws(TreeRefusal) -> UInt32 {

@@ -16,6 +16,7 @@ struct PresetText {
         if isJSON { return json(entries) }
         sink.line("\(plan.preset.rawValue): \(plan.preset.summary)")
         sink.line("mode \(String(plan.change.mode, radix: 8)), owner \(plan.ownerName), group \(plan.groupName)")
+        sink.line(ACLTextPrinter.protectedLine)
         for entry in entries { sink.line(entry) }
         let width = PresetOutlook.Act.allCases.map(\.rawValue.count).max() ?? 0
         func row(_ head: String, _ cells: [String]) -> String {
@@ -42,7 +43,7 @@ struct PresetText {
         }
         let value = JSON.object([
             .init("preset", .string(plan.preset.rawValue)), .init("mode", .string(String(plan.change.mode, radix: 8))),
-            .init("entries", .array(entries.map { .string($0) })), .init("can", .object(acts)),
+            .init("no_inherit", .bool(true)), .init("entries", .array(entries.map { .string($0) })), .init("can", .object(acts)),
         ])
         sink.output(JSONText.write(value) + [0x0A])
     }

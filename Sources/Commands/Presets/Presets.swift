@@ -27,7 +27,13 @@ package enum Presets {
             return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
                 let plan = try PresetPlan(preset, tree, directory, group: group)
                 let status = try command.run(tree, plan.change, .all)
-                if status == 0 || !options.json && (options.isDryRun || plan.isInForce(on: tree)) {
+                let isInForce = options.isDryRun || plan.isInForce(on: tree)
+                if isInForce {
+                    for entry in ACLTextPrinter.lines(plan.inherited, isDirectory: true, names: SystemNames()) {
+                        sink.complain("warning: \(escapedName(directory)) no longer inherits\(entry.drop { $0 != ":" }.dropFirst())")
+                    }
+                }
+                if status == 0 || !options.json && isInForce {
                     PresetText(plan, isJSON: options.json, sink).show()
                 }
                 return status

@@ -32,6 +32,9 @@ package enum EffectiveRights {
         {
             printLine(line)
         }
+        if explanations.contains(where: { $0.notes.contains(Explanation.inheritsNothing) }) {
+            printLine("note: \(Explanation.inheritsNothing)")
+        }
         if isClosed, let step = steps.last {
             printLine("no right is granted: search is denied at \(escapedName(location.shown(step.place.depth)))")
         }

@@ -7,6 +7,7 @@ struct ObjectClass: Hashable {
     var isExcluded = false
 
     var isDirectory: Bool { facts.kind == .directory }
+    var isProtected: Bool { facts.acl?.isProtected == true }
     var entries: [ACE] { facts.acl?.entries ?? [] }
 }
 

@@ -3,7 +3,7 @@ import Authorization
 
 /// What an administrator looks for.
 enum FindingKind: Int, CaseIterable {
-    case worldWritable, shadowingDeny, uselessDeny, unusualOrder, unknownIdentity, orphaned, explicitEntries, locked, excluded
+    case worldWritable, shadowingDeny, uselessDeny, unusualOrder, unknownIdentity, orphaned, explicitEntries, locked, excluded, protected
 
     var word: String {
         switch self {
@@ -16,6 +16,7 @@ enum FindingKind: Int, CaseIterable {
         case .explicitEntries: "explicit_entries"
         case .locked: "locked_by_flag"
         case .excluded: "excluded_from_backup"
+        case .protected: "no_inherit"
         }
     }
 
@@ -30,6 +31,7 @@ enum FindingKind: Int, CaseIterable {
         case .explicitEntries: "Entries of its own, not inherited"
         case .locked: "Locked by a flag"
         case .excluded: "Excluded from backup"
+        case .protected: "Inherits nothing from above (no_inherit)"
         }
     }
 
@@ -45,6 +47,7 @@ enum FindingKind: Int, CaseIterable {
         case .explicitEntries: "own entries"
         case .locked: "locked"
         case .excluded: "not in backup"
+        case .protected: "inherits nothing"
         }
     }
 
@@ -104,6 +107,7 @@ struct FindingRules {
         let locks = item.facts.flags.intersection(FileFlags.immutable.union(.appendOnly).union(.noUnlink))
         if !locks.isEmpty { add(.locked, FileFlagsText.shown(locks)) }
         if item.isExcluded { add(.excluded) }
+        if item.isProtected { add(.protected) }
         return found
     }
 

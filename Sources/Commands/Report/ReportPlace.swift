@@ -10,6 +10,8 @@ struct Look {
     /// One class, for the entries.
     var entries: [ACE]
     var origins: [EntryOrigin]
+    /// Whether the list takes nothing from a directory above.
+    var isProtected = false
     /// The classes that were met, by their numbers.
     var classes: [Int] = []
 }

@@ -19,6 +19,7 @@ struct Situations {
         var verdict: Verdict
         var entries: [ACE]
         var origins: [EntryOrigin]
+        var isProtected: Bool
     }
     /// A list and its directory, below which others inherit it.
     private struct Inheritance: Hashable {
@@ -63,13 +64,14 @@ struct Situations {
         let kind = KindGroup(item.facts.kind)
         let key = LookKey(
             kind: kind, verdict: kind == .folder ? verdict : verdict.without(.execute, maker.subjects), entries: item.entries,
-            origins: origins)
+            origins: origins, isProtected: item.isProtected)
         if let known = lookNumbers[key] {
             if looks[known].verdict != verdict { looks[known].executeVaries = true }
             if !looks[known].classes.contains(number) { looks[known].classes.append(number) }
             return known
         }
-        looks.append(Look(kind: kind, verdict: verdict, entries: item.entries, origins: origins, classes: [number]))
+        looks.append(
+            Look(kind: kind, verdict: verdict, entries: item.entries, origins: origins, isProtected: item.isProtected, classes: [number]))
         lookNumbers[key] = looks.count - 1
         return looks.count - 1
     }

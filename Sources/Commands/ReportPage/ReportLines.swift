@@ -69,7 +69,7 @@ struct ReportLines {
                     zip(entries, look.origins).map { entry, origin in
                         .object([.init("text", .string(String(entry.drop { $0 == " " }))), .init("origin", Self.json(origin))])
                     })),
-            .init("execute_varies", .bool(look.executeVaries)),
+            .init("no_inherit", .bool(look.isProtected)), .init("execute_varies", .bool(look.executeVaries)),
         ]
     }
 

@@ -359,6 +359,7 @@ struct ReportPage {
     }
 
     private mutating func entries(of look: Look, _ isDirectory: Bool) {
+        if look.isProtected { html.add("<p>Inherits nothing from above (no_inherit).</p>\n") }
         if look.entries.isEmpty { return html.add("<p>No entries: the mode decides.</p>\n") }
         html.add("<p>Entries:</p><ul>\n")
         for line in ACLTextPrinter.lines(ACL(look.entries), isDirectory: isDirectory, names: names) {

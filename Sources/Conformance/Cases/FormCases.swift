@@ -1,7 +1,7 @@
 import Authorization
 import WireFormats
 
-// Lists in the forms of other systems (S73, S74, S76, S77).
+// Lists in the forms of other systems (S73, S74, S76, S77, S81).
 extension CaseList {
     mutating func addForms() {
         add(73, title: "a value of NFSv4 sets list and mode together, or neither") { scene in
@@ -32,6 +32,20 @@ extension CaseList {
             scene.call(scene.alice, "copyxattr", "./from/f", "./to/f", "com.apple.acl.text")
             scene.list(
                 of: "./to/f", is: "user:#\(scene.numbers.carol) deny write\nuser:#\(scene.numbers.bob) inherited allow read")
+        }
+        add(81, title: "a list with no_inherit keeps out what its directory passes on") { scene in
+            let own = "!#acl 1 no_inherit\n" + scene.deny(scene.numbers.carol, "write")
+            scene.directory("./from", 0o755)
+            scene.directory("./to", 0o755, acl: scene.allow(scene.numbers.bob, "read,file_inherit"))
+            scene.file("./from/f", 0o600, acl: own)
+            scene.call(scene.alice, "create", "./to/f", "0600", "0")
+            scene.call(scene.alice, "copyxattr", "./from/f", "./to/f", "com.apple.acl.text")
+            scene.list(of: "./to/f", is: own)
+            scene.read(scene.bob, "./to/f", gives: "EACCES")
+            // The mark stays where a list without it is copied.
+            scene.file("./from/g", 0o600, acl: scene.allow(scene.numbers.bob, "read,inherited"))
+            scene.call(scene.alice, "copyxattr", "./from/g", "./to/f", "com.apple.acl.text")
+            scene.list(of: "./to/f", is: "!#acl 1 no_inherit")
         }
         add(76, title: "entries and mask of a POSIX ACL decide as POSIX.1e does") { scene in
             scene.file("./f", 0o640)

@@ -80,5 +80,6 @@ extension Rule {
         Rule(78, .document("posix-acl.md")),
         Rule(79, .document("samba.md")),
         Rule(80, .authorization("1.4, Q29")),
+        Rule(81, .authorization("5.6, Q25")),
     ]
 }

@@ -34,6 +34,17 @@ public struct NFS4Value: Sendable, Hashable {
         return (ACL(stored, listFlags: listFlags), permissions)
     }
 
+    /// The same in the place of a list that is there.
+    /// - Parameters:
+    ///   - acl: of `divided`. Inherited entries keep the identity that they have; the mark `no_inherit`, for which `system.nfs4_acl` has no
+    ///     word, stays.
+    ///   - facts: of the object.
+    public static func replacing(_ acl: ACL, over facts: ObjectFacts, as form: NFS4Form) -> ACL {
+        let known = (facts.acl?.entries ?? []).map { (stored: $0, forms: [$0]) }
+        let mark = form == .named && facts.acl?.isProtected == true ? ACL.noInherit : 0
+        return ACL(KeptIdentities(facts, known).restored(acl.entries, .inherited), listFlags: acl.listFlags | mark)
+    }
+
     /// Writes the value of an object: its list, and the entries that stand for its mode.
     /// - Parameters:
     ///   - acl: the list; nil = none.

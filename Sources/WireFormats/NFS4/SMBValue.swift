@@ -38,7 +38,7 @@ public struct SMBValue: Sendable, Hashable {
     /// What reading the attribute of an object shows.
     public init(_ facts: ObjectFacts) {
         let isDirectory = facts.kind == .directory
-        isProtected = (facts.acl?.listFlags ?? 0) & ACL.noInherit != 0
+        isProtected = facts.acl?.isProtected == true
         var entries = (facts.acl?.entries ?? []).filter(Self.hasForm).map { Self.shown($0, isDirectory) }
         isAutoInherited = isDirectory || entries.contains { $0.flags.contains(.inherited) }
         let ofMode = Self.entriesOfMode(facts, besides: entries)
@@ -68,11 +68,14 @@ public struct SMBValue: Sendable, Hashable {
         let listFlags = (facts.acl?.listFlags ?? 0) & ~ACL.noInherit | (isProtected ? ACL.noInherit : 0)
         let before = facts.acl?.entries ?? []
         if entries == SMBValue(facts).entries { return (ACL(before, listFlags: listFlags), facts.mode.rawValue & 0o777) }
-        var (stored, permissions) = withoutClasses(of: facts)
+        let known = before.filter(Self.hasForm)
+            .map { (stored: $0, forms: [Self.shown($0, isDirectory), Self.shown($0, true)]) }
+        var value = self
+        value.entries = KeptIdentities(facts, known).restored(
+            entries, besides: Self.entriesOfMode(facts, besides: known.map { $0.forms[0] }), .all)
+        var (stored, permissions) = value.withoutClasses(of: facts)
         // Samba inherits entries as its directory shows them.
-        stored = stored.map { entry in
-            before.first { Self.hasForm($0) && (Self.shown($0, isDirectory) == entry || Self.shown($0, true) == entry) } ?? entry
-        }
+        stored = stored.map { entry in known.first { $0.forms.contains(entry) }?.stored ?? entry }
         let hidden = before.filter { !Self.hasForm($0) }
         stored = hidden.filter { $0.kind == .deny } + stored + hidden.filter { $0.kind != .deny }
         if stored.count > ACL.maximumEntryCount { throw NFS4Error(.tooManyEntries(UInt32(stored.count))) }
@@ -173,11 +176,6 @@ public struct SMBValue: Sendable, Hashable {
         let both: ACEFlags = [.fileInherit, .directoryInherit]
         return entries.contains { !$0.flags.isDisjoint(with: both) } && !entries.contains { $0.flags.isSuperset(of: both) }
     }
-}
-
-extension ObjectFacts {
-    fileprivate var ownerIdentities: [GUID] { [.owner, ownerGUID ?? GUID(user: owner)] }
-    fileprivate var groupIdentities: [GUID] { [.owningGroup, groupGUID ?? GUID(group: group)] }
 }
 
 /// Samba resolves numbers itself, and no account database is asked.

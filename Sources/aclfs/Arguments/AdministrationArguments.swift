@@ -126,7 +126,8 @@ struct PresetApplyArguments: ParsableCommand {
         commandName: "aclfs preset apply", abstract: "Makes a directory, with all in it, a folder of a kind that people ask for.",
         usage: "aclfs preset apply [--group GROUP] \(treeUsage) PRESET DIRECTORY",
         discussion: """
-            The entries of the preset take the place of the explicit entries of the directory, which also gets a mode; what lies below \
+            The entries of the preset take the place of all entries of the directory, which also gets a mode and inherits nothing from above \
+            any more (no_inherit); what lies below \
             inherits them. Without --undo-file the old state is kept for aclfs preset undo.
             """)
 

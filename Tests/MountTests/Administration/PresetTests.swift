@@ -89,6 +89,38 @@ struct PresetTests {
         try expect("public", "member", can: reading + writing + removing, cannot: [])
     }
 
+    /// A folder with a preset inside of another is what its preset says, whichever came first and whatever is propagated from above.
+    @Test(arguments: [("drop-box", "team-share"), ("drop-box", "public"), ("no-delete", "team-share"), ("team-share", "public")])
+    func eachFolderKeepsItsPromise(_ inner: String, within outer: String) throws {
+        let (above, below) = (tree.fixture.path("team"), tree.fixture.path("team/inside"))
+        func apply(_ preset: String, _ folder: String) throws -> CommandResult {
+            try Spawn.run(
+                tree.within + ["env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs"), "preset", "apply", preset, folder])
+        }
+        func can() throws -> [String] {
+            try tree.shell("touch team/inside/f; chown 504 team/inside/f; chmod 644 team/inside/f; aclfs inherit team/inside/f >/dev/null")
+            defer { _ = try? tree.shell("rm -rf team/inside/*") }
+            return try Self.acts.enumerated().map { number, act in
+                let script = "cd '\(below)' && umask 022 && F=f N=n\(number) && { \(act.1); } 2>/dev/null"
+                return try Spawn.run(tree.within + Self.bob.arguments + ["--", "sh", "-c", script]).status == 0 ? act.0 : "not \(act.0)"
+            }
+        }
+        try tree.shell("mkdir -p team/inside; chown 501:20 team team/inside; chmod 755 .")
+        #expect(try apply(inner, below).status == 0)
+        try tree.shell("aclfs chmod +a 'user:502 allow search' team; chmod 711 team")
+        let alone = try can()
+        let after = try apply(outer, above)
+        #expect(after.status == 0 && after.output.contains("warning: \(below) keeps its own entries: it carries no_inherit"), "\(after)")
+        #expect(try can() == alone)
+        #expect(try tree.aclfs("propagate", above).status == 0)
+        #expect(try can() == alone)
+        // The other way round: what it inherited goes, and is named.
+        try tree.shell("rm -rf team/inside; mkdir team/inside; chown 501:20 team/inside")
+        let inherits = try apply(inner, below)
+        #expect(inherits.status == 0 && inherits.output.contains("\(below) no longer inherits "), "\(inherits)")
+        #expect(try can() == alone)
+    }
+
     /// A user keeps his own undo files, and a drop box may be for one group.
     @Test func anOrdinaryUserAppliesAndUndoes() throws {
         let folder = tree.fixture.path("folder")

@@ -61,6 +61,70 @@ struct PropagateTests {
         }
     }
 
+    // MARK: Lists that carry no_inherit
+
+    /// What Samba stores for "Disable inheritance". Below it the walk goes on with the list that is there.
+    @Test(arguments: TreeFixture.Place.allCases)
+    func aProtectedFolderStaysClosed(_ place: TreeFixture.Place) throws {
+        _ = try tree.go(to: .mount)
+        let made = try tree.shell(
+            """
+            mkdir -p d/private/sub d/open; touch d/file d/private/in d/private/sub/deep d/open/in
+            aclfs chmod +a 'user:501 allow read,file_inherit,directory_inherit' d/private
+            { echo '!#acl 1 no_inherit'; aclfs ls -led d/private | tail -n 1; } | aclfs chmod -E d/private
+            echo '!#acl 1 no_inherit' | aclfs chmod -E d/file
+            aclfs chmod +a 'user:502 allow read,file_inherit,directory_inherit' d
+            """)
+        #expect(made.status == 0, "\(made)")
+        func list(_ name: String) throws -> String {
+            _ = try tree.go(to: .mount)
+            return try tree.shell("getfattr --only-values -n system.aclfs.acl '\(name)' 2>/dev/null").output
+        }
+        let before = try list("d/private")
+        #expect(before.hasPrefix("!#acl 1 no_inherit\n") && before.contains("01F5 allow"), "\(before)")
+        for words in [["propagate", "--verbose"], ["propagate"]] {
+            let top = try tree.go(to: place)
+            let run = try tree.aclfs(words + [top + "/d"])
+            #expect(run.status == 0, "\(run)")
+            #expect(run.output.contains("aclfs: warning: \(top)/d/private keeps its own entries: it carries no_inherit\n"), "\(run)")
+            #expect(try list("d/private") == before)
+            // By the request for many files as well.
+            #expect(try list("d/file") == "!#acl 1 no_inherit")
+            for name in ["d/private/in", "d/private/sub/deep"] {
+                let text = try list(name)
+                #expect(text.contains("01F5 inherited allow") && !text.contains("01F6"), "\(name): \(text)")
+            }
+            #expect(try list("d/open/in").contains("01F6 inherited allow"))
+            if place == .mount {
+                #expect(try tree.shell("aclfs strip --inherited d/private/in; aclfs strip -R d/open").status == 0)
+            }
+        }
+        for name in ["d/private", "d/file"] {
+            let own = try list(name)
+            let run = try tree.aclfs("inherit", try tree.go(to: place) + "/" + name)
+            #expect(run.status == 0 && run.output.contains("keeps its own entries"), "\(run)")
+            #expect(try list(name) == own)
+        }
+    }
+
+    /// The mark is seen wherever the list is, and chmod takes it away again.
+    @Test func everyListingShowsTheMark() throws {
+        let top = try tree.go(to: .mount)
+        try tree.shell("mkdir d d/in; echo '!#acl 1 no_inherit' | aclfs chmod -E d; aclfs chmod +a 'user:501 allow read' d")
+        for command in ["aclfs ls -led d", "aclfs acl export d"] {
+            let shown = try tree.shell(command)
+            #expect(shown.output.contains("!#acl 1 no_inherit\n") || shown.output.contains("!#acl 1 no_inherit\\n"), "\(shown)")
+        }
+        let note = "no_inherit: the object takes no entry from the directories above"
+        #expect(try tree.aclfs("effective", top + "/d").output.contains("note: " + note))
+        #expect(try tree.aclfs("effective", "--json", top + "/d").output.contains(note))
+        let report = try tree.shell("aclfs report --json .; aclfs report -o ../page d && cat ../page")
+        #expect(report.output.contains("\"kind\":\"no_inherit\",\"path\":\"d\"") && report.output.contains("Inherits nothing"), "\(report)")
+        #expect(try tree.shell("echo '!#acl 1 no_inherit' | aclfs chmod -E d/in; aclfs ls -led d/in").output.contains("+ 2 "))
+        #expect(try tree.shell("aclfs ls -led d | aclfs chmod -E d/in; aclfs ls -led d/in | grep -c .").output == "3")
+        #expect(try tree.shell("echo '!#acl 1' | aclfs chmod -E d; getfattr -n system.aclfs.acl d | grep -c no_inherit").output == "0")
+    }
+
     // MARK: Every object, on both places, and back
 
     private static let some = """

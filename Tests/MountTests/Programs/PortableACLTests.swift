@@ -49,6 +49,26 @@ struct PortableACLTests {
         #expect(try set(file, value) == "EINVAL")
     }
 
+    /// A protected original is copied to a directory that passes entries on: the copy is as closed. And a protected object stays so.
+    @Test func theMarkIsCopiedAndStays() throws {
+        let (original, other) = (try make("original", isDirectory: true), try make("other"))
+        try alice.must("setxattr", original, Self.entries, "!#acl 1 no_inherit")
+        #expect(try alice.must("listxattr", original) == "user.com.apple.acl.text\\x00")
+        let value = try get(original, Self.text)
+        #expect(value == "!#acl 1 no_inherit\n")
+        let to = try make("to", isDirectory: true)
+        try alice.must("setxattr", to, Self.entries, "user:#4502 allow read,file_inherit,directory_inherit")
+        let copy = try make("to/copy", isDirectory: true)
+        #expect(try get(copy, Self.entries).contains("inherited allow"))
+        #expect(try set(copy, value) == "ok")
+        #expect(try get(copy, Self.entries) == "!#acl 1 no_inherit\n")
+        #expect(try set(copy, "!#acl 1\nuser:::4503:deny:write\nuser:::4502:allow,inherited:read\n") == "ok")
+        #expect(try get(copy, Self.entries) == "!#acl 1 no_inherit\n" + Self.user + "00001197 deny add_file\n")
+        #expect(try alice.call("removexattr", copy, Self.text).isOK)
+        #expect(try get(copy, Self.entries) == "ENODATA")
+        #expect(try get(other, Self.text) == "ENODATA")
+    }
+
     @Test func readingSettingAndRemoving() throws {
         let file = try make("f")
         #expect(try get(file, Self.text) == "ENODATA")

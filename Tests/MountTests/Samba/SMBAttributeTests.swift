@@ -97,6 +97,31 @@ struct SMBAttributeTests {
         #expect(try mode(file) == "2600" && list(file).hasSuffix("allow read\n"))
     }
 
+    /// As smbd makes a file for a user whose primary group is in an entry of the directory: it sets the group, then the list, in which that
+    /// group is GROUP@.
+    @Test func membersOfAnInheritedGroupKeepAFileThatGetsAnotherGroup() throws {
+        let directory = fixture.path("d")
+        try root.must("mkdir", directory, "0755")
+        try root.must("chown", directory, "501", "20")
+        try root.must("setxattr", directory, Self.text, "group:#20 allow read,file_inherit,directory_inherit")
+        let file = try make("d/f", "0600")
+        let inherited = try list(file)
+        #expect(inherited.hasSuffix("inherited allow read\n"))
+        let (owner, group) = (entry(0, 0, 0x1E_019F, "OWNER@"), entry(0, 0xC0, 0x12_0081, "GROUP@"))
+        #expect(try set(file, words(1, 2) + group + owner) == "ok")
+        #expect(try list(file) == inherited)
+        try root.must("chown", file, "501", "77")
+        try root.must("chmod", file, "0600")
+        let member = try ActingProcess(TestUser(uid: 502, gid: 20, groups: [20]))
+        #expect(try member.call("open", file, String(O_RDONLY)).isOK)
+        // The same by the forms of NFSv4.
+        try root.must("chown", file, "501", "20")
+        try root.must("setxattr", file, "system.nfs4_acl", hex(words(1) + entry(0, 0xC0, 1, "GROUP@")))
+        #expect(try list(file) == inherited)
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String { bytes.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+
     /// A list with anything in it is readable, and what is not shown stays.
     @Test func noListLocksSambaOut() throws {
         let file = try make("f", "0600")

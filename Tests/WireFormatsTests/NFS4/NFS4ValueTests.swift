@@ -38,6 +38,19 @@ import Testing
         #expect(Array(written.prefix(48)) == words(2, 5) + words(1, 0, 0, 2, 501) + words(0, 0xC0, 0, 1, 12))
     }
 
+    /// Samba sends GROUP@ for the group of a new file; nfs4_setfacl may mean it.
+    @Test(arguments: NFS4Form.allCases) func whatIsInheritedKeepsItsIdentityAndAListItsMark(_ form: NFS4Form) {
+        let inherited = ACE(GUID(group: 20), .allow, .read, flags: .inherited)
+        let explicit = ACE(GUID(group: 20), .allow, .write)
+        let current = ACL([explicit, inherited], listFlags: ACL.noInherit)
+        let facts = ObjectFacts(kind: .file, owner: 501, group: 20, mode: FileMode(rawValue: 0o600), acl: current)
+        let value = ACL([explicit, inherited].map { ACE(guid: .owningGroup, flagsWord: $0.flagsWord, rights: $0.rights) })
+        let stored = NFS4Value.replacing(value, over: facts, as: form)
+        #expect(stored.entries == [value.entries[0], inherited])
+        // Only the form with numbers has a word for the mark.
+        #expect(stored.isProtected == (form == .named))
+    }
+
     @Test(arguments: NFS4Form.allCases, 0...128) func eachNumberOfEntries(_ form: NFS4Form, count: Int) throws {
         let acl = ACL((0..<count).map { ACE(GUID(user: UInt32(2000 + $0)), .allow, .read) })
         let got = try NFS4Value.write(acl, mode: FileMode(rawValue: 0o635), isDirectory: false, as: form, names: names)

@@ -158,7 +158,7 @@ import Testing
             ([ACE(bob, .allow, read, flags: .inherited)], [ACE(bob, .allow, read, flags: .inherited)], 0o600),
             ([], [], 0),
             ([ACE(.everyone, .allow, [], flags: .inherited)], [], 0o600),
-            ([ACE(.owner, .allow, .all, flags: .inherited)], [ACE(.owner, .allow, .all, flags: .inherited)], 0o600),
+            ([ACE(.owner, .allow, .all, flags: .inherited)], [ACE(GUID(user: 501), .allow, .all, flags: .inherited)], 0o600),
             // What bits cannot say is stored, and the bits say what they can.
             ([ACE(.everyone, .allow, change)], [ACE(.everyone, .allow, change)], 0o777),
             ([ACE(.owningGroup, .allow, [.delete, .read])], [ACE(.owningGroup, .allow, [.delete, .read])], 0),
@@ -198,6 +198,52 @@ import Testing
         let object = facts(current, 0o600)
         let (same, permissions) = try SMBValue(object).divided(over: object)
         #expect(same == current && permissions == 0o600)
+    }
+
+    // MARK: Identities that Samba changes
+
+    /// Samba sends OWNER@ and GROUP@ for the user and the group to whom the object belongs (501 and 20).
+    @Test func anInheritedEntryKeepsTheIdentityThatItHad() throws {
+        let (alice, staff) = (GUID(user: 501), GUID(group: 20))
+        for (identity, sent) in [(staff, GUID.owningGroup), (alice, .owner)] {
+            let stored = ACE(identity, .allow, .read, flags: .inherited)
+            for isShownAsOfADirectory in [false, true] {
+                var back = isShownAsOfADirectory ? shown([stored], 0, isDirectory: true)[0] : shown([stored], 0)[0]
+                back.guid = sent
+                #expect(try set([back], over: ACL([stored]), 0o600).entries == [stored])
+            }
+            // An object that inherited it from nobody: a client passes its directory's entries on.
+            let passed = ACE(sent, .allow, readAll.union(.write), flags: .inherited)
+            var named = passed
+            named.guid = identity
+            #expect(try set([passed]).entries == [named])
+            // What the directory says of whoever owns the object stays so, also beside the other.
+            let general = ACE(sent, .deny, .write, flags: .inherited)
+            #expect(try set([general, passed], over: ACL([general, named])).entries == [general, named])
+            #expect(try set([general], over: ACL([general])).entries == [general])
+        }
+        // Of inheritable entries it makes the reverse.
+        let owner = ACE(.owner, .allow, .all, flags: [.fileInherit, .directoryInherit, .onlyInherit])
+        var back = owner
+        back.guid = alice
+        #expect(try set([back], over: ACL([owner]), 0o700, isDirectory: true).entries == [owner])
+    }
+
+    @Test func anExplicitEntryKeepsItWhenAClientChangesTheList() throws {
+        let staff = GUID(group: 20)
+        let stored = [ACE(bob, .allow, .read), ACE(staff, .deny, .append), ACE(staff, .allow, [.read, .delete])]
+        func sent(_ change: (inout [ACE]) -> Void) throws -> [ACE] {
+            var entries = shown(stored, 0o600)
+            change(&entries)
+            for index in entries.indices where entries[index].guid == staff { entries[index].guid = .owningGroup }
+            return try set(entries, over: ACL(stored), 0o600).entries
+        }
+        #expect(try sent { $0.removeFirst() } == Array(stored[1...]))
+        // Its rights were changed.
+        #expect(try sent { $0[1].rights.insert(.write) }[1] == ACE(staff, .deny, [.append, .write]))
+        // A new one is as it came: Samba sends no other.
+        let new = ACE(.owningGroup, .deny, .changeOwner)
+        #expect(try sent { $0.insert(new, at: 0) }[0] == new)
     }
 
     // MARK: Properties
@@ -276,8 +322,8 @@ private enum Caller: CaseIterable {
     func scan(_ entries: [ACE], _ right: Rights) -> ACE.Kind? {
         let identities: [GUID] =
             switch self {
-            case .owner: [.everyone, .owner]
-            case .member: [.everyone, .owningGroup]
+            case .owner: [.everyone, .owner, GUID(user: 501)]
+            case .member: [.everyone, .owningGroup, GUID(group: 20)]
             case .other: [.everyone]
             case .bob: [.everyone, GUID(user: 502)]
             }
