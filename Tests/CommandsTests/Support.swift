@@ -91,9 +91,10 @@ final class FakeFiles: ToolFiles {
         }
         return object.status
     }
-    func setMode(of node: String, to mode: UInt16) throws(Errno) {
+    func setMode(of node: String, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16 {
         try change(node)
         objects[node]?.status.mode = mode
+        return 0
     }
     func names(in directory: String) throws(Errno) -> [[UInt8]] {
         objects.keys.filter { $0.hasPrefix("\(directory)/") && !$0.dropFirst(directory.count + 1).contains("/") }

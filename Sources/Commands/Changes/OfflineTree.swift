@@ -79,9 +79,11 @@ struct OfflineTree: ChangeableTree {
     }
 
     func change(
-        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
-    ) throws(AttributeFailure) {
-        do { try files.change(node, from: old, to: new, status) } catch { throw .system(error) }
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> UInt16 {
+        do { return try files.change(node, from: old, to: new, status, setsID: setsID) } catch {
+            throw failure(.system(error), node, status, tools)
+        }
     }
 
     func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String

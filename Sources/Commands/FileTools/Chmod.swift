@@ -153,14 +153,19 @@ private final class Chmod<Files: ToolFiles> {
         _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
     ) {
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
+        let asked = change.applied(to: object.mode & ~ModeWriting.setIDBits, isDirectory: object.isDirectory, umask: umask)
+        let left: UInt16
         // Also without a change: the file system decides whether it is allowed.
-        do { try files.setMode(of: node, to: mode) } catch {
+        do { left = try files.setMode(of: node, to: mode, asked: asked & ModeWriting.setIDBits, object) } catch {
             let isLink = error == .opnotsupp && object.kind == .symlink
             return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
         }
+        if left != 0 {
+            say(path, "its set-id bits are left out: others could have written it meanwhile; u+s and g+s set them")
+        }
         if arguments.verbosity > 1 {
             let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
-            let after = "0\(octal(UInt32(mode), width: 4)) [\(modeText(kind: object.kind, mode: mode))]"
+            let after = "0\(octal(UInt32(mode & ~left), width: 4)) [\(modeText(kind: object.kind, mode: mode & ~left))]"
             sink.line("\(escapedName(path)): \(before) -> \(after)")
         } else if arguments.verbosity == 1 {
             sink.line(escapedName(path))

@@ -54,8 +54,8 @@ package struct LinuxFiles: ToolFiles {
             specialDevice: status.rdev)
     }
 
-    package func setMode(of node: SharedDescriptor, to mode: UInt16) throws(Errno) {
-        try Syscall.fchmod(node.rawValue, mode: UInt32(mode))
+    package func setMode(of node: SharedDescriptor, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16 {
+        try ModeWriting.set(mode, of: node, SetIDClaim(uid: status.uid, gid: status.gid, asked: asked, isLiteral: true))
     }
 
     package func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {
