@@ -42,6 +42,8 @@ private final class Chmod<Files: ToolFiles> {
     let files: Files
     let umask: UInt16
     private var status: Int32 = 0
+    /// Whether a device is a mount of aclfs.
+    private var mounted: [UInt64: Bool] = [:]
 
     init(arguments: ChmodArguments, sink: OutputSink, files: Files, umask: UInt16) {
         (self.arguments, self.sink, self.files, self.umask) = (arguments, sink, files, umask)
@@ -149,9 +151,19 @@ private final class Chmod<Files: ToolFiles> {
         }
     }
 
+    private func isMounted(_ device: UInt64) -> Bool {
+        if let known = mounted[device] { return known }
+        let found = files.isMounted(device)
+        mounted[device] = found
+        return found
+    }
+
     private func setMode(
         _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
     ) {
+        guard arguments.isOffline || isMounted(object.device) else {
+            return say(path, "not mounted: nothing enforces this; mount it, or set the mode of a backing directory with --offline")
+        }
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         let asked = change.applied(to: object.mode & ~ModeWriting.setIDBits, isDirectory: object.isDirectory, umask: umask)
         let left: UInt16

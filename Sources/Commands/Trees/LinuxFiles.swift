@@ -1,6 +1,7 @@
 import Authorization
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
 /// and unreadable files.
@@ -52,6 +53,11 @@ package struct LinuxFiles: ToolFiles {
             gid: status.gid, linkCount: status.nlink, size: status.size, blocks: status.blocks,
             modified: status.mtime, device: status.device, inode: status.inode,
             specialDevice: status.rdev)
+    }
+
+    package func isMounted(_ device: UInt64) -> Bool {
+        let device = DeviceNumber.text(device)
+        return MountTable.entries().contains { $0.device == device && $0.type == "fuse.aclfs" }
     }
 
     package func setMode(of node: SharedDescriptor, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16 {

@@ -12,6 +12,8 @@ package protocol ToolFiles {
     /// Opens an object by its name in a directory.
     func open(_ name: [UInt8], in directory: Node, followsLink: Bool) throws(Errno) -> Node
     func status(of node: Node) throws(Errno) -> ObjectStatus
+    /// Whether the objects of a device lie on a mount of aclfs.
+    func isMounted(_ device: UInt64) -> Bool
     /// Sets a mode that was made of an earlier one.
     /// - Parameters:
     ///   - asked: the set-id bits in it that the user of the command named.

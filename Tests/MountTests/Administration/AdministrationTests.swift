@@ -152,7 +152,7 @@ struct AdministrationTests {
         chmod(tree.fixture.top + "/private", 0o711)
         let before = try tree.snapshot()
         let d = tree.backing + "/d"
-        for words in [["strip", "-R", d], ["copy-mode", d], ["preset", "apply", "public", d], ["volume", tree.backing, "noacl"]] {
+        for words in [["strip", "--offline", "-R", d], ["copy-mode", "--offline", d], ["preset", "apply", "--offline", "public", d], ["volume", tree.backing, "noacl"]] {
             let run = try Spawn.run(
                 tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
             #expect(run.status == 2 && run.output.contains("--metadata user changes what a mount of yours stored"), "\(words): \(run)")
@@ -169,7 +169,7 @@ struct AdministrationTests {
             """
             cd /; unshare -m --propagation private sleep 60 >/dev/null 2>&1 & other=$!
             until [ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.05; done
-            umount '\(tree.fixture.mountpoint)'; aclfs strip -R '\(tree.backing)/d' 2>&1; status=$?; kill $other; wait; exit $status
+            umount '\(tree.fixture.mountpoint)'; aclfs strip --offline -R '\(tree.backing)/d' 2>&1; status=$?; kill $other; wait; exit $status
             """)
         #expect(run.status == 2 && run.output.contains("in another mount namespace, such as a container; unmount it there"), "\(run)")
     }
@@ -185,7 +185,7 @@ struct AdministrationTests {
         #expect(try tree.shell("aclfs chflags hidden .").status == 0)
         let served = try tree.aclfs("volume", tree.backing, "acl")
         #expect(served.status == 2 && served.output.contains("it is mounted at \(tree.fixture.mountpoint); unmount it first"), "\(served)")
-        let around = try tree.aclfs("strip", "-R", tree.fixture.top + "/private")
+        let around = try tree.aclfs("strip", "--offline", "-R", tree.fixture.top + "/private")
         let inIt = ": \(tree.backing) in it is mounted at \(tree.fixture.mountpoint);"
         #expect(around.status == 2 && around.output.contains(inIt), "\(around)")
         try tree.fixture.unmount()

@@ -29,7 +29,7 @@ struct MisleadingTreeTests {
             place = '/link' if sys.argv[2] == 'file' else '/s/link'
             os.link('outside/victim', first + place)
             time.sleep(0.05)
-            run = subprocess.Popen([sys.argv[1], 'copy-mode', '-v', 'd'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            run = subprocess.Popen([sys.argv[1], 'copy-mode', '--offline', '-v', 'd'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             waiting, before = array.array('i', [0]), -1
             while waiting[0] != before or before < 60000:
                 before = waiting[0]; time.sleep(0.2); fcntl.ioctl(run.stdout, termios.FIONREAD, waiting)
