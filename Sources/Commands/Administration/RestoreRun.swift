@@ -77,7 +77,9 @@ final class RestoreRun {
                     isDirectory: status.isDirectory, nil)
             }
             if lost != 0 {
-                report.leave(entry.path, request.isForced
+                report.leave(
+                    entry.path,
+                    request.isForced
                         ? "its set-id bits are not restored: a process has it open for writing, or it has another owner"
                         : "its set-id bits are not restored: others could have written it meanwhile; --force sets them")
             }

@@ -255,7 +255,9 @@ final class ChangeWorker<Change: TreeChange> {
             }
             let left = try tree.change(object.node, from: pending.before, to: pending.after, status, setsID: run.change.setsID, tools)
             note("changed", pending, without: left)
-            if left != 0 { report.leave(object.path, "its set-id bits are left out: others could have written it meanwhile; chmod sets them") }
+            if left != 0 {
+                report.leave(object.path, "its set-id bits are left out: others could have written it meanwhile; chmod sets them")
+            }
             return true
         } catch {
             leave(object, .failure(error), isChange: true)

@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 
 /// Who owns an object on a mount, for comparing owners. All owners without a number here have the same uid: groups and identities from elsewhere,
-/// and in a user namespace everybody whom it does not map.
+/// and in a user namespace all users whom it does not map.
 struct SoleOwner: Equatable {
     private let uid: UInt32
     private let identity: GUID?

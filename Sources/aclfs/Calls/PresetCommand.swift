@@ -14,7 +14,9 @@ enum PresetCommand {
             }
         case "show":
             return PresetShowArguments.run(rest, wrongUse: 2) {
-                Presets.show($0.preset, $0.directory?.bytes, group: $0.group, TreeOptions(json: $0.json, metadata: $0.metadata, isOffline: $0.offline))
+                Presets.show(
+                    $0.preset, $0.directory?.bytes, group: $0.group,
+                    TreeOptions(json: $0.json, metadata: $0.metadata, isOffline: $0.offline))
             }
         case "undo":
             return PresetUndoArguments.run(rest, wrongUse: 2) {

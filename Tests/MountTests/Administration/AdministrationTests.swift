@@ -152,7 +152,10 @@ struct AdministrationTests {
         chmod(tree.fixture.top + "/private", 0o711)
         let before = try tree.snapshot()
         let d = tree.backing + "/d"
-        for words in [["strip", "--offline", "-R", d], ["copy-mode", "--offline", d], ["preset", "apply", "--offline", "public", d], ["volume", tree.backing, "noacl"]] {
+        for words in [
+            ["strip", "--offline", "-R", d], ["copy-mode", "--offline", d], ["preset", "apply", "--offline", "public", d],
+            ["volume", tree.backing, "noacl"],
+        ] {
             let run = try Spawn.run(
                 tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
             #expect(run.status == 2 && run.output.contains("--metadata user changes what a mount of yours stored"), "\(words): \(run)")
@@ -160,6 +163,33 @@ struct AdministrationTests {
         #expect(try tree.snapshot() == before)
         let own = try tree.aclfs(as: alice, "strip", "-R", "--metadata", "user", d)
         #expect(own.status == 0 && own.output == "changed 0 objects", "\(own)")
+    }
+
+    /// A mount point on which nothing is mounted looks like the share, and nothing that a command does there is enforced.
+    @Test func whatIsNotMountedIsLeftAlone() throws {
+        let exported = tree.fixture.top + "/lists"
+        _ = try tree.go(to: .mount)
+        try tree.shell("mkdir d; touch d/f; aclfs acl export d >'\(exported)'")
+        _ = try tree.go(to: .backing)
+        let bare = tree.fixture.mountpoint
+        mkdir(bare + "/d", 0o755)
+        close(open(bare + "/d/f", O_CREAT | O_RDWR, 0o644))
+        func run(_ words: [String]) throws -> CommandResult { try Spawn.run(tree.within + [MountTesting.program("aclfs")] + words) }
+        let commands: [([String], [String])] = [
+            (["propagate"], ["d"]), (["inherit"], ["d/f"]), (["explicit"], ["-R", "d"]), (["strip"], ["-R", "d"]), (["copy-mode"], ["d"]),
+            (["preset", "apply"], ["--dry-run", "public", "d"]), (["preset", "show"], ["public", "d"]), (["report"], ["--json", "d"]),
+            (["acl", "export"], ["d"]), (["acl", "diff"], ["d", "d"]), (["acl", "import"], [exported, "d"]),
+            (["acl", "copy"], ["d", "d"]), (["acl", "remap"], ["user:#501", "user:#502", "d"]), (["chmod"], ["644", "d/f"]),
+            (["chmod"], ["-R", "u+w", "d"]),
+        ]
+        for (command, operands) in commands {
+            let paths = operands.map { $0.hasPrefix("d") ? bare + "/" + $0 : $0 }
+            let refused = try run(command + paths)
+            #expect(refused.status == (command == ["chmod"] ? 1 : 2), "\(command): \(refused)")
+            #expect(refused.output.contains("not mounted: nothing enforces this; "), "\(command): \(refused)")
+            let told = try run(command + ["--offline"] + paths)
+            #expect(told.status == 0, "\(command): \(told)")
+        }
     }
 
     @Test func aMountInAnotherNamespaceIsNamedSo() throws {

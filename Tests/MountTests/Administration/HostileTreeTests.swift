@@ -113,7 +113,8 @@ struct HostileTreeTests {
             let delay = String(format: "%.4f", duration * Double.random(in: 0.1...1))
             _ = try Spawn.run(
                 tree.within + [
-                    "timeout", "-s", "KILL", delay, MountTesting.program("aclfs"), "propagate", "--offline", "--undo-file", tree.undo, "\(top)/d",
+                    "timeout", "-s", "KILL", delay, MountTesting.program("aclfs"), "propagate", "--offline", "--undo-file", tree.undo,
+                    "\(top)/d",
                 ])
             let isBegun = (try? String(contentsOfFile: tree.undo, encoding: .utf8))?.contains("\n") == true
             guard isBegun else { continue }

@@ -20,11 +20,13 @@ struct SetIDCommandTests {
     @Test(arguments: TreeFixture.Place.allCases)
     func aRestoreGivesNoProgramThatItsOwnerRewrote(_ place: TreeFixture.Place) throws {
         _ = try tree.go(to: .mount)
-        try tree.shell("mkdir -m 755 d; chmod 755 .; echo good >d/tool; echo good >d/group; chmod 4755 d/tool; chmod 2755 d/group; chown 501:20 d")
+        try tree.shell(
+            "mkdir -m 755 d; chmod 755 .; echo good >d/tool; echo good >d/group; chmod 4755 d/tool; chmod 2755 d/group; chown 501:20 d")
         let top = try tree.go(to: place)
         #expect(try tree.aclfs("copy-mode", "--undo-file", tree.undo, "\(top)/d").status == 0)
         let rewritten = try shell(
-            as: .alice, "echo evil >tool && echo evil >group && chmod 4755 tool && chmod 2755 group && stat -c %a tool group", in: "\(top)/d")
+            as: .alice, "echo evil >tool && echo evil >group && chmod 4755 tool && chmod 2755 group && stat -c %a tool group",
+            in: "\(top)/d")
         #expect(rewritten.output == "4755\n2755", "\(rewritten)")
         let run = try tree.aclfs("restore", tree.undo)
         #expect(run.status == 1 && run.output.contains("tool: its set-id bits are not restored"), "\(run)")
