@@ -13,9 +13,9 @@ struct SetIDClaim {
 
 /// The one way in which commands write a mode (docs/security.md "Commands on trees").
 ///
-/// A file with a set-id bit runs as its owner or group, and its content is of any user who could write it. So such a bit is never written because a file had it once:
-/// its owner may be another now, and a write, which clears the bit, may have come between. A file keeps those that it has at the moment of
-/// the call, while a lease proves that no process can write it.
+/// A file with a set-id bit runs as its owner or group, and its content is of any user who could write it. So such a bit is never written
+/// because a file had it once: its owner may be another now, and a write, which clears the bit, may have come between. A file keeps those that
+/// it has at the moment of the call, while a lease proves that no process can write it.
 enum ModeWriting {
     static let setIDBits: UInt16 = 0o6000
 
