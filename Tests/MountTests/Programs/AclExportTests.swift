@@ -135,7 +135,7 @@ struct AclExportTests {
             chmod 640 one/f; ln -s x one/kind; touch two/kind
             """
         )
-        let run = try shell("\"$A\" acl diff one two")
+        let run = try shell("\"$A\" acl diff --offline one two")
         #expect(run.status == 1)
         #expect(
             run.output == """
@@ -148,24 +148,24 @@ struct AclExportTests {
                 only in one: only (directory, with all below it)
                 only in two: other (directory, with all below it)
                 """)
-        let json = try shell("\"$A\" acl diff --json one two")
+        let json = try shell("\"$A\" acl diff --offline --json one two")
         #expect(json.output.contains(#"{"path":"f","change":"changed","properties":{"mode":["0640","0644"]}}"#), "\(json)")
         #expect(json.output.contains(#"{"path":"only/below","change":"only","in":"one","kind":"directory"}"#), "\(json)")
-        #expect(try shell("\"$A\" acl diff --ignore mode one/f two/f 2>&1; \"$A\" acl diff one one").status == 0)
+        #expect(try shell("\"$A\" acl diff --offline --ignore mode one/f two/f 2>&1; \"$A\" acl diff --offline one one").status == 0)
         for (words, reason) in [
             ("one none", "No such file"), ("--ignore mod one two", "did you mean 'mode'"),
-            ("one <(\"$A\" acl export one | head -n 9)", "cut"),
+            ("one <(\"$A\" acl export --offline one | head -n 9)", "cut"),
             ("- -", "standard input is one export"),
             ("one <(printf '# aclfs: export 1\\n# file: ../x\\n# kind: file\\n# end: 1\\n')", "must be relative"),
         ] {
-            let bad = try shell("\"$A\" acl diff \(words)")
+            let bad = try shell("\"$A\" acl diff --offline \(words)")
             #expect(bad.status == 2 && bad.output.contains(reason), "\(words): \(bad)")
         }
         // An export in any order, and names of another host.
-        #expect(try shell("\"$A\" acl export one | \"$A\" acl diff - one").status == 0)
-        _ = try must("chown 501 one/f; \"$A\" acl export one | sed 's/000001F5/000007D1/; s/alice/alice/' >elsewhere")
-        #expect(try shell("\"$A\" acl diff elsewhere one").status == 1)
-        #expect(try shell("\"$A\" acl diff --names elsewhere one").status == 0)
+        #expect(try shell("\"$A\" acl export --offline one | \"$A\" acl diff --offline - one").status == 0)
+        _ = try must("chown 501 one/f; \"$A\" acl export --offline one | sed 's/000001F5/000007D1/; s/alice/alice/' >elsewhere")
+        #expect(try shell("\"$A\" acl diff --offline elsewhere one").status == 1)
+        #expect(try shell("\"$A\" acl diff --offline --names elsewhere one").status == 0)
     }
 
     // MARK: Import
