@@ -46,19 +46,38 @@ int32_t aclfs_reopen(int32_t fd, int32_t flags) {
   return result == -EAGAIN ? open_between_leases(fd, flags) : result;
 }
 
-int32_t aclfs_is_open_for_writing(int32_t fd) {
+/* Takes a read lease, which the kernel grants only if no process has the file open for writing; a mapping counts. */
+static int take_lease(int again) {
+  return fcntl(again, F_SETLEASE, F_RDLCK) == 0 ? 0 : -errno;
+}
+
+static int32_t open_for_lease(int32_t fd) {
   pthread_once(&ignored, ignore_break);
-  int again = aclfs_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  return aclfs_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+int32_t aclfs_is_open_for_writing(int32_t fd) {
+  int again = open_for_lease(fd);
   if (again < 0)
     return again;
-  /* The kernel grants a read lease only if no process has the file open for writing; a mapping counts. */
-  int result = 0;
   pthread_mutex_lock(&asking);
-  if (fcntl(again, F_SETLEASE, F_RDLCK) == 0)
+  int result = take_lease(again);
+  if (result == 0)
     fcntl(again, F_SETLEASE, F_UNLCK);
-  else
-    result = errno == EAGAIN ? 1 : -errno;
+  else if (result == -EAGAIN)
+    result = 1;
   pthread_mutex_unlock(&asking);
+  close(again);
+  return result;
+}
+
+int32_t aclfs_keep_from_writing(int32_t fd) {
+  int again = open_for_lease(fd);
+  if (again < 0)
+    return again;
+  int result = take_lease(again);
+  if (result == 0)
+    return again;
   close(again);
   return result;
 }

@@ -65,6 +65,6 @@ def measure(scratch, aclfs, options, load, settings):
     finally:
         # A copy of the mount in another mount namespace would keep the daemon, and nothing is changed offline meanwhile.
         must(aclfs, "unmount", "-f", point)
-    row("propagate offline, every list changes", [aclfs, "propagate", back])
+    row("propagate offline, every list changes", [aclfs, "propagate", "--offline", back])
     shutil.rmtree(back, ignore_errors=True)
     return result

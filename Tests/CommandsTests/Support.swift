@@ -43,6 +43,8 @@ final class FakeFiles: ToolFiles {
     private(set) var mostListings = 0
     /// Whether `..` is the directory above.
     var leadsUp = false
+    /// Whether the tree is a mount.
+    var isMount = true
     /// Directories that become others after so many looks.
     private var changing: [String: Int] = [:]
     func changes(at path: String, after looks: Int) { changing[path] = looks }
@@ -91,9 +93,11 @@ final class FakeFiles: ToolFiles {
         }
         return object.status
     }
-    func setMode(of node: String, to mode: UInt16) throws(Errno) {
+    func isMounted(_ device: UInt64) -> Bool { isMount }
+    func setMode(of node: String, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16 {
         try change(node)
         objects[node]?.status.mode = mode
+        return 0
     }
     func names(in directory: String) throws(Errno) -> [[UInt8]] {
         objects.keys.filter { $0.hasPrefix("\(directory)/") && !$0.dropFirst(directory.count + 1).contains("/") }

@@ -223,7 +223,7 @@ _aclfs() {
 _aclfs_complete() {
     local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
     local commands='mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore report sandbox explain effective doctor fstab-line conformance help version'
-    local tree='--dry-run --undo-file --resume --hard-links --workers --metadata -v --verbose --json --help'
+    local tree='--dry-run --undo-file --resume --hard-links --workers --offline --metadata -v --verbose --json --help'
     local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
         setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
         readextattr writeextattr readsecurity writesecurity'
@@ -280,12 +280,12 @@ _aclfs_complete() {
     acl:*)
         case $count:${_aclfs_line[2]} in
         3:*) _aclfs_words 'export import diff copy remap --help' "$current" ;;
-        *:export) _aclfs_options '--json --sorted --numeric --from-mac --metadata --help' "$current" ;;
-        *:diff) _aclfs_options '--json --names --ignore --metadata --help' "$current" ;;
-        *:copy) _aclfs_options '--ignore --set-id --dry-run --undo-file --resume --hard-links --metadata --verbose --json --help' "$current" ;;
-        *:remap) _aclfs_options '--dry-run --undo-file --resume --hard-links --workers --metadata --verbose --json --help' "$current" ;;
+        *:export) _aclfs_options '--json --sorted --numeric --from-mac --offline --metadata --help' "$current" ;;
+        *:diff) _aclfs_options '--json --names --ignore --offline --metadata --help' "$current" ;;
+        *:copy) _aclfs_options '--ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata --verbose --json --help' "$current" ;;
+        *:remap) _aclfs_options '--dry-run --undo-file --resume --hard-links --workers --offline --metadata --verbose --json --help' "$current" ;;
         *)
-            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --set-id --dry-run --undo-file --resume --hard-links --metadata --verbose --json --help' \
+            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata --verbose --json --help' \
                 "$current" ;;
         esac ;;
     propagate:--metadata | inherit:--metadata | explicit:--metadata | strip:--metadata | copy-mode:--metadata | volume:--metadata)
@@ -303,8 +303,8 @@ _aclfs_complete() {
     preset:*)
         case $count:${_aclfs_line[2]}:$current in
         3:*) _aclfs_words 'apply show undo --help' "$current" ;;
-        *:undo:*) _aclfs_options '--dry-run --force --hard-links --metadata --verbose --json --help' "$current" -d ;;
-        *:show:-*) _aclfs_words '--group --metadata --json --help' "$current" ;;
+        *:undo:*) _aclfs_options '--dry-run --force --hard-links --offline --metadata --verbose --json --help' "$current" -d ;;
+        *:show:-*) _aclfs_words '--group --offline --metadata --json --help' "$current" ;;
         *:apply:-*) _aclfs_words "--group $tree" "$current" ;;
         *)
             _aclfs_words 'drop-box append-only no-delete team-share read-only public' "$current"
@@ -319,7 +319,7 @@ _aclfs_complete() {
     restore:*) _aclfs_options '--dry-run --force --hard-links --verbose --json --help' "$current" ;;
     report:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
     report:-o | report:--output) _aclfs_files "$current" ;;
-    report:*) _aclfs_options '-o --output --force --json --metadata --help' "$current" -d ;;
+    report:*) _aclfs_options '-o --output --force --json --offline --metadata --help' "$current" -d ;;
     sandbox:*) _aclfs_sandbox "$current" "$previous" ;;
     ls:*)
         _aclfs_options '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --all --directory --human-readable --reverse --recursive --dereference --help' \

@@ -173,6 +173,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from export' -l from-mac -d 'What a
 complete -c aclfs -n '__fish_seen_subcommand_from export import; and __fish_seen_subcommand_from acl' -s n -l numeric -d 'Identities, not names'
 complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap; and __fish_seen_subcommand_from acl' -l metadata -x -a 'auto trusted user' \
     -d 'Where entries are stored'
+complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap import; and __fish_seen_subcommand_from acl' -l offline \
+    -d 'Also what is not mounted'
 complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap; and __fish_seen_subcommand_from acl' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from diff; and __fish_seen_subcommand_from acl' -l names -d 'Users of one name are the same'
 complete -c aclfs -n '__fish_seen_subcommand_from diff import copy; and __fish_seen_subcommand_from acl' -l ignore -x \
@@ -204,6 +206,7 @@ complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l undo-file -r -d 'A n
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l resume -d 'Go on with the undo file'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l workers -x -a '1 2 4 8' -d 'Threads'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l offline -d 'Also what is not mounted'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -s v -l verbose -d 'Print each object'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l json -d 'Print JSON'
@@ -217,6 +220,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from report' -a '(__fish_complete_d
 complete -c aclfs -n '__fish_seen_subcommand_from report' -s o -l output -r -d 'A new file'
 complete -c aclfs -n '__fish_seen_subcommand_from report' -l force -d 'Replace the file'
 complete -c aclfs -n '__fish_seen_subcommand_from report' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from report' -l offline -d 'Also what is not mounted'
 complete -c aclfs -n '__fish_seen_subcommand_from report' -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
 complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
     -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'

@@ -165,6 +165,9 @@ int32_t aclfs_enter_mount_namespace(int32_t fd);
 
 /* Whether any process has the regular file open for writing, or mapped through such a descriptor: 1, 0 or -errno. */
 int32_t aclfs_is_open_for_writing(int32_t fd);
+/* A descriptor with a read lease on the regular file: until it is closed, who opens the file for writing or truncates it waits.
+   -EAGAIN if a process has it open for writing. Not for a process that itself opens such files for writing. */
+int32_t aclfs_keep_from_writing(int32_t fd);
 int32_t aclfs_ftruncate(int32_t fd, int64_t size);
 int32_t aclfs_truncate(int32_t fd, int64_t size);
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length);

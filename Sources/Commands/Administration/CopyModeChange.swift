@@ -26,7 +26,7 @@ struct CopyModeChange: TreeChange {
             if keepsExecution, !object.status.isDirectory {
                 permissions = permissions & ~Self.execution | before.mode & Self.execution
             }
-            let kept = before.mode & (before.owners == source.owners ? 0o7000 : 0o1000)
+            let kept = before.mode & (before.hasOwners(of: source) ? 0o7000 : 0o1000)
             after.mode = kept | permissions
         }
         if case .backing(var attributes) = before.store, case .backing(let own) = source.store {

@@ -15,6 +15,8 @@ package enum PosixImport {
             return 2
         }
         var options = options
+        // On a mount there is none to import.
+        options.isOffline = true
         // The owner of a tree may turn what is there into entries of mounts of its own.
         if geteuid() != 0, options.metadata == nil { options.metadata = "user" }
         let command = TreeCommand(name: "acl import --posix", options: options, operand: source, sink: sink)

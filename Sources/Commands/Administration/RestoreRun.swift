@@ -59,19 +59,29 @@ final class RestoreRun {
             guard request.isForced || entry.isOnTheWay(present) else {
                 return report.leave(entry.path, "it was changed since; --force restores it all the same")
             }
-            // Who owned the file meanwhile, or could write it, would have a program that runs as another user.
+            // Who owned the file meanwhile, or could write it, would have a program that runs as another user. Those that it has belong to its
+            // present owner.
             var wanted = entry.before
-            let lost = status.isDirectory || request.isForced ? 0 : wanted.mode & TreeState.setIDBits & ~present.mode
+            let kept = present.hasOwners(of: wanted) ? present.mode : 0
+            var lost = request.isForced || !status.isRegular ? 0 : wanted.mode & TreeState.setIDBits & ~kept
             wanted.mode &= ~lost
             isChange = true
             if wanted != present {
-                if !request.isDryRun { try tree.change(node, from: present, to: wanted, status, tools) }
+                if !request.isDryRun {
+                    let left = try tree.change(node, from: present, to: wanted, status, setsID: request.isForced, tools)
+                    wanted.mode &= ~left
+                    lost |= left
+                }
                 report.note(
                     request.isDryRun ? "would restore" : "restored", entry.path, from: present, to: wanted,
                     isDirectory: status.isDirectory, nil)
             }
             if lost != 0 {
-                report.leave(entry.path, "its set-id bits are not restored: others could have written it meanwhile; --force sets them")
+                report.leave(
+                    entry.path,
+                    request.isForced
+                        ? "its set-id bits are not restored: a process has it open for writing, or it has another owner"
+                        : "its set-id bits are not restored: others could have written it meanwhile; --force sets them")
             }
         } catch {
             report.leave(entry.path) { tree.message(error, isChange: isChange, node, status, tools) }

@@ -16,15 +16,18 @@ package struct TreeOptions {
     var json: Bool
     /// `auto`, `trusted` or `user`, as the mount option.
     var metadata: String?
+    /// Also a path that lies on no mount.
+    var isOffline: Bool
     /// nil: as many as there are processors.
     var workers: Int?
 
     package init(
         undoFile: [UInt8]? = nil, resumes: Bool = false, isDryRun: Bool = false, includesHardLinks: Bool = false, isVerbose: Bool = false,
-        json: Bool = false, metadata: String? = nil, workers: Int? = nil
+        json: Bool = false, metadata: String? = nil, isOffline: Bool = false, workers: Int? = nil
     ) {
         (self.undoFile, self.resumes, self.isDryRun, self.includesHardLinks) = (undoFile, resumes, isDryRun, includesHardLinks)
         (self.isVerbose, self.json, self.metadata, self.workers) = (isVerbose, json, metadata, workers)
+        self.isOffline = isOffline
     }
 
     func recordName() throws(TreeRefusal) -> String? {
@@ -96,6 +99,7 @@ struct TreeCommand {
             if options.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
             return tree
         }
+        guard options.isOffline else { throw OfflineTree.refusalUnasked(operand) }
         return try OfflineTree(operand, recordName: try options.recordNameOffline(of: operand), needsDirectory: needsDirectory)
     }
 

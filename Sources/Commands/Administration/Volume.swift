@@ -62,7 +62,7 @@ package enum Volume {
             try attributes.set(record)
             var after = before
             after.store = .backing(attributes)
-            if after != before { try tree.change(tree.top, from: before, to: after, tree.status, TreeTools()) }
+            if after != before { _ = try tree.change(tree.top, from: before, to: after, tree.status, setsID: false, TreeTools()) }
         } catch { throw TreeRefusal("\(escapedName(tree.path)): \(error.message)") }
     }
 

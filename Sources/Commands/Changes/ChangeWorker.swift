@@ -255,8 +255,11 @@ final class ChangeWorker<Change: TreeChange> {
                     return false
                 }
             }
-            try tree.change(object.node, from: pending.before, to: pending.after, status, tools)
-            note("changed", pending)
+            let left = try tree.change(object.node, from: pending.before, to: pending.after, status, setsID: run.change.setsID, tools)
+            note("changed", pending, without: left)
+            if left != 0 {
+                report.leave(object.path, "its set-id bits are left out: others could have written it meanwhile; chmod sets them")
+            }
             return true
         } catch {
             leave(object, .failure(error), isChange: true)
@@ -264,10 +267,11 @@ final class ChangeWorker<Change: TreeChange> {
         }
     }
 
-    private func note(_ verb: String, _ pending: Pending) {
+    private func note(_ verb: String, _ pending: Pending, without bits: UInt16 = 0) {
+        var after = pending.after
+        after.mode &= ~bits
         report.note(
-            verb, pending.object.path, from: pending.before, to: pending.after, isDirectory: pending.object.status.isDirectory, pending.list
-        )
+            verb, pending.object.path, from: pending.before, to: after, isDirectory: pending.object.status.isDirectory, pending.list)
     }
 
     private func leave(_ object: MetObject, _ reason: LeftObject, isChange: Bool) {

@@ -36,10 +36,12 @@ protocol ChangeableTree: Sendable {
     ///   - old: the present state.
     ///   - new: the state that it gets.
     ///   - status: its present status.
-    /// - Throws: the error of a call; the old state is restored then, as far as the system allows.
+    ///   - setsID: whether a file gets set-id bits that it does not have.
+    /// - Returns: the set-id bits of the new mode that were left out (`ModeWriting`).
+    /// - Throws: the error of a call; the old state is restored then, as far as the system allows, but for set-id bits.
     func change(
-        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
-    ) throws(AttributeFailure)
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> UInt16
 
     /// - Throws: why no object may be changed now.
     func requireChangeable(_ warn: (String) -> Void) throws(TreeRefusal)
@@ -65,4 +67,18 @@ extension ChangeableTree {
     }
 
     func header(_ command: String) -> UndoHeader { UndoHeader(source: path, identity: identity, place: place, command: command) }
+
+    /// A failure of a change, with what of the object could not be put back.
+    /// - Parameter status: before the change.
+    func failure(
+        _ failure: AttributeFailure, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools
+    ) -> AttributeFailure {
+        guard let now = try? Syscall.statx(node.rawValue, mask: StatMask.basic, flags: AtFlag.forceSync),
+            (now.uid, now.gid, now.mode) != (status.uid, status.gid, status.mode)
+        else { return failure }
+        let mode = String(now.mode & 0o7777, radix: 8)
+        return .refused(
+            "\(message(failure, isChange: true, node, status, tools)); it could not be put back as it was: now its owner is \(now.uid), "
+                + "its group \(now.gid), its mode 0\(mode)")
+    }
 }

@@ -52,12 +52,11 @@ struct MountedTree: ChangeableTree {
 
     private func owners(of node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) throws(AttributeFailure) -> Owners {
         var owners = Owners(uid: status.uid, gid: status.gid)
-        if status.uid == ObjectFacts.notAnID { owners.owner = try identity(Self.ownerName, of: node, tools) }
+        if status.uid == ObjectFacts.notAnID { owners.owner = try identity(ownerAttribute, of: node, tools) }
         if status.gid == ObjectFacts.notAnID { owners.group = try identity(Self.groupName, of: node, tools) }
         return owners
     }
 
-    private static let ownerName = "system.aclfs.owner"
     private static let groupName = "system.aclfs.group"
 
     private func identity(_ name: String, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) -> GUID? {
@@ -69,24 +68,27 @@ struct MountedTree: ChangeableTree {
     }
 
     func change(
-        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
-    ) throws(AttributeFailure) {
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> UInt16 {
         guard case .list(let list) = new.store, case .list(let present) = old.store else { throw .text("no state of a mount") }
         // No call changes an object with these, not even root's.
         let binding = old.flags.map { $0.intersection(FileFlags.immutable.union(.appendOnly)) } ?? []
+        var left: UInt16 = 0
         do throws(AttributeFailure) {
             if let flags = old.flags, new != old, !binding.isEmpty { try tools.files.setFlags(of: node, to: flags.subtracting(binding)) }
             // The new owner gets no more than both modes give. A chown clears the set-id bits.
             let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
             let otherBits = new.owners == nil ? UInt16(truncatingIfNeeded: status.mode) & 0o7000 : 0
-            if between != old.mode, !status.isSymlink { try setMode(of: node, to: otherBits | between) }
+            if between != old.mode, !status.isSymlink { left = try setMode(of: node, to: otherBits | between, old.owners, status) }
             if let owners = new.owners, owners != old.owners {
                 do throws(AttributeFailure) { try set(owners, of: node, tools) } catch {
                     throw refusal(error, of: .chown, as: Self.shown(owners, status), node, tools)
                 }
             }
             if list != present { try tools.files.setACL(of: node, to: list) }
-            if between != new.mode, !status.isSymlink { try setMode(of: node, to: otherBits | new.mode) }
+            if between != new.mode, !status.isSymlink {
+                left = try setMode(of: node, to: otherBits | new.mode, new.owners, status, setsID: setsID)
+            }
             if let owners = new.owners, owners != old.owners { try require(owners, of: node, tools) }
             // They may forbid every other change.
             if let flags = new.flags, flags != old.flags || !binding.isEmpty {
@@ -95,9 +97,10 @@ struct MountedTree: ChangeableTree {
                 }
             }
         } catch {
-            if old.owners != nil || old.flags != nil || old.mode != new.mode { restore(node, old, status, tools) }
-            throw error
+            restore(node, old, new, status, tools)
+            throw failure(error, node, status, tools)
         }
+        return left
     }
 
     /// A refused call in words: of several that an object needs, the error does not say which one.
@@ -120,7 +123,7 @@ struct MountedTree: ChangeableTree {
         do throws(Errno) {
             let (uid, gid) = (owners.owner == nil ? owners.uid : .max, owners.group == nil ? owners.gid : .max)
             if uid != .max || gid != .max { try Syscall.fchown(node.rawValue, uid: uid, gid: gid) }
-            if let owner = owners.owner { try tools.files.setAttribute(Self.ownerName, of: node, to: Array(owner.uuidText.utf8)) }
+            if let owner = owners.owner { try tools.files.setAttribute(ownerAttribute, of: node, to: Array(owner.uuidText.utf8)) }
             if let group = owners.group { try tools.files.setAttribute(Self.groupName, of: node, to: Array(group.uuidText.utf8)) }
         } catch { throw .system(error) }
     }
@@ -134,14 +137,28 @@ struct MountedTree: ChangeableTree {
         }
     }
 
-    private func setMode(of node: SharedDescriptor, to mode: UInt16) throws(AttributeFailure) {
-        do { try Syscall.fchmod(node.rawValue, mode: UInt32(mode)) } catch { throw .system(error) }
+    private func setMode(
+        of node: SharedDescriptor, to mode: UInt16, _ owners: Owners?, _ status: FileStatus, setsID: Bool = false
+    ) throws(AttributeFailure) -> UInt16 {
+        var claim = SetIDClaim(uid: owners?.uid ?? status.uid, gid: owners?.gid ?? status.gid)
+        if setsID { claim.asked = mode & ModeWriting.setIDBits }
+        do { return try ModeWriting.set(mode, of: node, claim) } catch { throw .system(error) }
     }
 
-    private func restore(_ node: SharedDescriptor, _ old: TreeState, _ status: FileStatus, _ tools: TreeTools) {
-        if let owners = old.owners { try? set(owners, of: node, tools) }
-        if case .list(let list) = old.store { try? tools.files.setACL(of: node, to: list) }
-        if !status.isSymlink { try? setMode(of: node, to: UInt16(truncatingIfNeeded: status.mode) & 0o7777) }
+    /// Restores what the calls of a change may have changed, as far as the system allows.
+    private func restore(_ node: SharedDescriptor, _ old: TreeState, _ new: TreeState, _ status: FileStatus, _ tools: TreeTools) {
+        func now() -> FileStatus? { try? Syscall.statx(node.rawValue, mask: StatMask.basic, flags: AtFlag.forceSync) }
+        func hasOwners(_ owners: Owners?) -> Bool {
+            guard let owners, let now = now() else { return owners == nil }
+            return (try? self.owners(of: node, now, tools)) == owners
+        }
+        // Each chown clears set-id bits.
+        if let owners = old.owners, !hasOwners(owners) { try? set(owners, of: node, tools) }
+        if case .list(let list) = old.store, new.store != old.store { try? tools.files.setACL(of: node, to: list) }
+        // Another owner has no use of the old mode.
+        if !status.isSymlink, old.mode != new.mode || old.owners != new.owners, now()?.mode != status.mode, hasOwners(old.owners) {
+            _ = try? setMode(of: node, to: UInt16(truncatingIfNeeded: status.mode) & 0o7777, old.owners, status)
+        }
         if let flags = old.flags { try? tools.files.setFlags(of: node, to: flags) }
     }
 

@@ -40,20 +40,33 @@ struct OfflineFiles: Sendable {
     ///   - old: the present state.
     ///   - new: the state that it gets.
     ///   - status: its present status.
-    /// - Throws: the error of a call; the old state is restored then, as far as the system allows.
-    func change(_ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus) throws(Errno) {
+    ///   - setsID: whether a file gets set-id bits that it does not have.
+    /// - Returns: the set-id bits that were left out.
+    /// - Throws: the error of a call; the old state is restored then, as far as the system allows, but for set-id bits.
+    func change(
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool
+    ) throws(Errno) -> UInt16 {
         guard case .backing(let before) = old.store, case .backing(let after) = new.store else { throw .inval }
-        do throws(Errno) { try makeCalls(node, old, before, new, after, status) } catch {
+        var left: UInt16
+        do throws(Errno) { left = try makeCalls(node, old, before, new, after, status, setsID) } catch {
             restore(node, old, before, status)
             throw error
         }
         let present = try Syscall.statx(node.rawValue)
-        // A file system may store less than it was told. An owner outside the group cannot keep the set-gid bit.
-        guard try state(of: node, present, owners: new.owners != nil) == new, present.mode & ~UInt32(new.modeBits) == otherBits(status, new)
+        // A write has cleared them since.
+        if status.isRegular {
+            left |= UInt16(truncatingIfNeeded: ~present.mode) & ModeWriting.setIDBits & (new.mode | UInt16(otherBits(status, new) & 0o7777))
+        }
+        var expected = new
+        expected.mode &= ~left
+        // A file system may store less than it was told. An owner outside the group cannot keep the set-gid bit of a directory.
+        guard try state(of: node, present, owners: new.owners != nil) == expected,
+            present.mode & ~UInt32(new.modeBits) == otherBits(status, new) & ~UInt32(left)
         else {
             restore(node, old, before, status)
             throw .io
         }
+        return left
     }
 
     /// The type, and the bits that stay as they are.
@@ -61,17 +74,18 @@ struct OfflineFiles: Sendable {
 
     private func makeCalls(
         _ node: SharedDescriptor, _ old: TreeState, _ before: BackingAttributes, _ new: TreeState, _ after: BackingAttributes,
-        _ status: FileStatus
-    ) throws(Errno) {
-        let otherBits = otherBits(status, new) & 0o7777
+        _ status: FileStatus, _ setsID: Bool
+    ) throws(Errno) -> UInt16 {
+        let otherBits = UInt16(otherBits(status, new) & 0o7777)
         let ownersChange = new.owners != nil && new.owners != old.owners
         var least = old.mode & new.mode
         // The group's bits are the mask with one list, and the owning group's with the other.
         if before.access != after.access { least &= ~0o070 }
         // The new owner has no set-id bits of the old one.
-        if ownersChange { least &= ~TreeState.setIDBits }
+        if new.owners != nil, !new.hasOwners(of: old) { least &= ~TreeState.setIDBits }
         if status.isSymlink { least = old.mode }
-        if least != old.mode { try Syscall.fchmod(node.rawValue, mode: otherBits | UInt32(least)) }
+        var left: UInt16 = 0
+        if least != old.mode { left = try ModeWriting.set(otherBits | least, of: node, SetIDClaim(uid: status.uid, gid: status.gid)) }
         if let owners = new.owners, ownersChange { try Syscall.fchown(node.rawValue, uid: owners.uid, gid: owners.gid) }
         if before.access != nil, after.access == nil { try set(BackingAttributes.accessName, of: node, to: nil) }
         if before.record != after.record { try set(recordName, of: node, to: after.record) }
@@ -80,17 +94,26 @@ struct OfflineFiles: Sendable {
         if before.standard != after.standard { try set(BackingAttributes.standardName, of: node, to: after.standard) }
         // A chown may clear bits, of files with set-id bits by the kernel.
         if !status.isSymlink, least != old.mode || new.mode != least || before.access != after.access || ownersChange {
-            try Syscall.fchmod(node.rawValue, mode: otherBits | UInt32(new.mode))
+            var claim = SetIDClaim(uid: new.owners?.uid ?? status.uid, gid: new.owners?.gid ?? status.gid)
+            if setsID { claim.asked = new.mode & ModeWriting.setIDBits }
+            left = try ModeWriting.set(otherBits | new.mode, of: node, claim)
         }
+        return left
     }
 
     private func restore(_ node: SharedDescriptor, _ state: TreeState, _ attributes: BackingAttributes, _ status: FileStatus) {
         try? set(recordName, of: node, to: attributes.record)
-        if let owners = state.owners { try? Syscall.fchown(node.rawValue, uid: owners.uid, gid: owners.gid) }
+        if let owners = state.owners, let now = try? Syscall.statx(node.rawValue), (now.uid, now.gid) != (owners.uid, owners.gid) {
+            try? Syscall.fchown(node.rawValue, uid: owners.uid, gid: owners.gid)
+        }
         if status.isSymlink { return }
         try? set(BackingAttributes.accessName, of: node, to: attributes.access)
         if status.isDirectory { try? set(BackingAttributes.standardName, of: node, to: attributes.standard) }
-        try? Syscall.fchmod(node.rawValue, mode: status.mode & 0o7777)
+        guard let now = try? Syscall.statx(node.rawValue), (now.uid, now.gid) == (status.uid, status.gid), now.mode != status.mode else {
+            return
+        }
+        _ = try? ModeWriting.set(
+            UInt16(truncatingIfNeeded: status.mode) & 0o7777, of: node, SetIDClaim(uid: status.uid, gid: status.gid))
     }
 
     private func set(_ name: String, of node: SharedDescriptor, to value: [UInt8]?) throws(Errno) {

@@ -61,6 +61,14 @@ struct OfflineTree: ChangeableTree {
         "\(escapedName(path)) lies in the aclfs mount \(mountpoint): unmount it, and name the directory that it serves"
     }
 
+    /// Why nothing is done with a path that lies on no mount, where the command was not told to go on: a daemon serves it for another path, or none.
+    static func refusalUnasked(_ path: [UInt8]) -> TreeRefusal {
+        do throws(TreeRefusal) {
+            if let tree = try? OfflineTree(path, needsDirectory: false) { try tree.requireChangeable { _ in } }
+            return TreeRefusal(notMounted(path))
+        } catch { return TreeRefusal("\(error.message), or name a directory on the mount") }
+    }
+
     var place: UndoHeader.Place { .backing(recordName: files.recordName) }
 
     /// The record's other name: a tree has its records under one of the two.
@@ -79,9 +87,11 @@ struct OfflineTree: ChangeableTree {
     }
 
     func change(
-        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, _ tools: TreeTools
-    ) throws(AttributeFailure) {
-        do { try files.change(node, from: old, to: new, status) } catch { throw .system(error) }
+        _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
+    ) throws(AttributeFailure) -> UInt16 {
+        do { return try files.change(node, from: old, to: new, status, setsID: setsID) } catch {
+            throw failure(.system(error), node, status, tools)
+        }
     }
 
     func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String

@@ -38,6 +38,8 @@ protocol TreeChange: Sendable {
     var changesOwners: Bool { get }
     /// Whether flags may change.
     var changesFlags: Bool { get }
+    /// Whether files get set-id bits that they do not have.
+    var setsID: Bool { get }
     /// Whether what happens to an object depends on the list of its directory.
     var needsListAbove: Bool { get }
     /// What the command does with a file, if that is a change of its list alone; nil: more, or something else.
@@ -53,5 +55,6 @@ protocol TreeChange: Sendable {
 
 extension TreeChange {
     var changesFlags: Bool { false }
+    var setsID: Bool { false }
     var listChange: ListChange? { nil }
 }

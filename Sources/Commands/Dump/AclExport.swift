@@ -14,10 +14,14 @@ package struct AclExportRequest {
     var isFromMac: Bool
     /// `auto`, `trusted` or `user`, as the mount option.
     var metadata: String?
+    /// Also a path that lies on no mount.
+    var isOffline: Bool
 
-    package init(source: [UInt8], json: Bool, isSorted: Bool, isNumeric: Bool, isFromMac: Bool, metadata: String?) {
+    package init(
+        source: [UInt8], json: Bool, isSorted: Bool, isNumeric: Bool, isFromMac: Bool, metadata: String?, isOffline: Bool
+    ) {
         (self.source, self.json, self.isSorted, self.isNumeric) = (source, json, isSorted, isNumeric)
-        (self.isFromMac, self.metadata) = (isFromMac, metadata)
+        (self.isFromMac, self.metadata, self.isOffline) = (isFromMac, metadata, isOffline)
     }
 }
 
@@ -36,7 +40,8 @@ package enum AclExport {
                 let names = source.identities ?? ExportIdentities()
                 try write(source, names: names, request, sink, complain)
             } else {
-                let source = try DirectorySource(request.source, isSorted: request.isSorted, metadata: request.metadata)
+                let source = try DirectorySource(
+                    request.source, isSorted: request.isSorted, metadata: request.metadata, isOffline: request.isOffline)
                 if request.isNumeric {
                     try write(source, names: NoNames(), request, sink, complain)
                 } else {

@@ -29,14 +29,16 @@ final class DirectorySource: ExportSource {
     ///   - path: a directory or any other object, on a mount or in a backing directory.
     ///   - isSorted: whether names come in the order of their bytes.
     ///   - metadata: `auto`, `trusted` or `user`, as the mount option; of a backing directory.
-    /// - Throws: it cannot be opened, or has no place for metadata.
-    init(_ operand: [UInt8], isSorted: Bool, metadata: String? = nil) throws(ExportFailure) {
+    ///   - isOffline: whether it may lie on no mount.
+    /// - Throws: it cannot be opened, lies on no mount, or has no place for metadata.
+    init(_ operand: [UInt8], isSorted: Bool, metadata: String? = nil, isOffline: Bool) throws(ExportFailure) {
         name = escapedName(operand)
         do throws(Errno) {
             top = try LinuxFiles().open(operand, followsLink: true)
             status = try Syscall.statx(top.rawValue)
             path = try LinuxFiles().absolutePath(of: top)
         } catch { throw ExportFailure("\(escapedName(operand)): \(error.text)") }
+        if !isOffline, MountedTree.mount(of: status) == nil { throw ExportFailure(notMounted(operand)) }
         place = try Self.place(of: top, status, metadata, named: escapedName(operand))
         reader = ObjectReader(place: place)
         header = ExportHeader(source: path, isOrdered: isSorted)

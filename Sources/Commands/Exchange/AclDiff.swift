@@ -15,9 +15,14 @@ package struct AclDiffRequest {
     /// `auto`, `trusted` or `user`, as the mount option.
     var metadata: String?
 
-    package init(before: [UInt8], after: [UInt8], json: Bool, comparesNames: Bool, ignored: String?, metadata: String?) {
+    /// Also directories that lie on no mount.
+    var isOffline: Bool
+
+    package init(
+        before: [UInt8], after: [UInt8], json: Bool, comparesNames: Bool, ignored: String?, metadata: String?, isOffline: Bool
+    ) {
         (self.before, self.after, self.json, self.comparesNames) = (before, after, json, comparesNames)
-        (self.ignored, self.metadata) = (ignored, metadata)
+        (self.ignored, self.metadata, self.isOffline) = (ignored, metadata, isOffline)
     }
 }
 
@@ -96,7 +101,7 @@ private final class AclDiffRun {
         if try isFile(path) {
             source = try FileSource(FileSource.shownName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
         } else {
-            source = try DirectorySource(path, isSorted: true, metadata: request.metadata)
+            source = try DirectorySource(path, isSorted: true, metadata: request.metadata, isOffline: request.isOffline)
         }
         return source.header.isOrdered ? source : try SortedSource(source)
     }

@@ -77,7 +77,7 @@ package enum AclImport {
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
             do throws(ExportFailure) {
                 let ignored = try ExportProperty.set(ofIgnored: ignored, known: ExportProperty.changeable)
-                let source = try DirectorySource(source, isSorted: false)
+                let source = try DirectorySource(source, isSorted: false, isOffline: options.isOffline)
                 return try run(command, tree, source, ImportChange(ignoring: ignored, identities: [:], setsID: setsID))
             } catch { throw TreeRefusal(error.message) }
         }

@@ -10,7 +10,7 @@ final class ImportChange: TreeChange {
     let needsListAbove = false
     private let ignored: Set<ExportProperty>
     /// Whether files get set-id bits that they do not have.
-    private let setsID: Bool
+    let setsID: Bool
     /// The identities of this host for those of the export.
     private let identities: [GUID: GUID]
     private let stated = Lock<ExportedObject?>(nil)

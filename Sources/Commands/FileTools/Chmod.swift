@@ -42,6 +42,8 @@ private final class Chmod<Files: ToolFiles> {
     let files: Files
     let umask: UInt16
     private var status: Int32 = 0
+    /// Whether a device is a mount of aclfs.
+    private var mounted: [UInt64: Bool] = [:]
 
     init(arguments: ChmodArguments, sink: OutputSink, files: Files, umask: UInt16) {
         (self.arguments, self.sink, self.files, self.umask) = (arguments, sink, files, umask)
@@ -157,19 +159,34 @@ private final class Chmod<Files: ToolFiles> {
         }
     }
 
+    private func isMounted(_ device: UInt64) -> Bool {
+        if let known = mounted[device] { return known }
+        let found = files.isMounted(device)
+        mounted[device] = found
+        return found
+    }
+
     private func setMode(
         _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
     ) {
+        guard arguments.isOffline || isMounted(object.device) else {
+            return say(path, "not mounted: nothing enforces this; mount it, or set the mode of a backing directory with --offline")
+        }
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
+        let asked = change.applied(to: object.mode & ~ModeWriting.setIDBits, isDirectory: object.isDirectory, umask: umask)
+        let left: UInt16
         // Also without a change: the file system decides whether it is allowed.
-        do { try files.setMode(of: node, to: mode) } catch {
+        do { left = try files.setMode(of: node, to: mode, asked: asked & ModeWriting.setIDBits, object) } catch {
             let isLink = error == .opnotsupp && object.kind == .symlink
             return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
         }
         warnOfNoEffect(node, path, entries: false)
+        if left != 0 {
+            say(path, "its set-id bits are left out: others could have written it meanwhile; u+s and g+s set them")
+        }
         if arguments.verbosity > 1 {
             let before = "0\(octal(UInt32(object.mode), width: 4)) [\(modeText(kind: object.kind, mode: object.mode))]"
-            let after = "0\(octal(UInt32(mode), width: 4)) [\(modeText(kind: object.kind, mode: mode))]"
+            let after = "0\(octal(UInt32(mode & ~left), width: 4)) [\(modeText(kind: object.kind, mode: mode & ~left))]"
             sink.line("\(escapedName(path)): \(before) -> \(after)")
         } else if arguments.verbosity == 1 {
             sink.line(escapedName(path))

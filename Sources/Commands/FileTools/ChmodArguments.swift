@@ -30,11 +30,13 @@ package struct ChmodArguments: Sendable, Hashable {
     package var isQuiet = false
     /// The number of -v.
     package var verbosity = 0
+    /// --offline: modes also of objects that lie on no mount.
+    package var isOffline = false
     package var warnings: [String] = []
     package var paths: [[UInt8]] = []
 
     package static let usage = """
-        usage: aclfs chmod [-fhv] [-R [-H | -L | -P]] MODE FILE...
+        usage: aclfs chmod [-fhv] [-R [-H | -L | -P]] [--offline] MODE FILE...
                aclfs chmod [OPTIONS] +a|+ai|-a ENTRY FILE...
                aclfs chmod [OPTIONS] +a#|+ai#|=a# N ENTRY FILE...
                aclfs chmod [OPTIONS] -a# N FILE...
@@ -60,6 +62,10 @@ package struct ChmodArguments: Sendable, Hashable {
                 break
             }
             if argument.elementsEqual("--help".utf8) { return nil }
+            if argument.elementsEqual("--offline".utf8) {
+                parsed.isOffline = true
+                continue
+            }
             // -h is an option, but alone it means help.
             if arguments.count == 1, argument.elementsEqual("-h".utf8) { return nil }
             let long = LongOption.letter(of: argument, in: LongOption.ofTrees)

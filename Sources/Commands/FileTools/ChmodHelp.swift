@@ -51,6 +51,7 @@ enum ChmodHelp {
           -h, --no-dereference  changes a link itself
           -f, --quiet           is silent about what the system refuses
           -v, --verbose         names what is changed; -vv also modes
+          --offline             a MODE also of what lies on no mount
           --                    ends the options, before or behind the change
         """
 

@@ -60,8 +60,6 @@ package func runOwner<Files: ToolFiles>(
     return status
 }
 
-let ownerAttribute = "system.aclfs.owner"
-
 private func identity(of asked: OwnerArguments.NewOwner, _ accounts: some AccountSource) throws(UsageError) -> GUID {
     switch asked {
     case .user(let name): return try identity(named: name, .user, accounts)

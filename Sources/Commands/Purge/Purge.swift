@@ -84,9 +84,10 @@ private struct PurgeWalk {
         guard value.flatMap({ DeclaredLayout(value: $0) }) != nil else { return }
         let uses = use.uses(of: path)
         guard uses.isEmpty else { return report.skip(path, uses, isNamed: isNamed) }
+        let owner = try SoleOwner(of: node, status, files)
         report.beginContainer()
         for place in DeclaredLayout.purgeablePlaces {
-            PurgePlace(report, isDryRun: request.isDryRun, limit: limit, owner: status.uid).purge(place, of: node, path)
+            PurgePlace(report, isDryRun: request.isDryRun, limit: limit, owner: owner).purge(place, of: node, path)
         }
     }
 }

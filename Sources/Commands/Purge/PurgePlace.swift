@@ -23,13 +23,13 @@ final class PurgePlace {
     /// Objects with a later time stay.
     private let limit: Int64
     /// Of objects that may be removed; nil: of all.
-    private let owner: UInt32?
+    private let owner: SoleOwner?
     private var levels: [Level] = []
 
     /// - Parameters:
     ///   - limit: seconds since 1970.
     ///   - owner: of the container. Root removes nothing of others: who may declare a layout need not be allowed to remove that.
-    init(_ report: PurgeReport, isDryRun: Bool, limit: Int64, owner: UInt32) {
+    init(_ report: PurgeReport, isDryRun: Bool, limit: Int64, owner: SoleOwner) {
         (self.report, self.isDryRun, self.limit) = (report, isDryRun, limit)
         self.owner = geteuid() == 0 ? owner : nil
     }
@@ -72,12 +72,12 @@ final class PurgePlace {
             let node = try files.open(name, in: directory, followsLink: false)
             let status = try Syscall.statx(node.rawValue)
             guard status.isDirectory else {
-                guard belongsToContainer(status), Self.lastUse(of: status) <= limit else { return keep() }
+                guard belongsToContainer(node, status), Self.lastUse(of: status) <= limit else { return keep() }
                 if !isDryRun { try Self.unlink(name, in: directory) }
                 return report.remove(descent.path(of: name), freeing: status.nlink == 1 ? status.blocks * 512 : 0)
             }
             // Read before its content is removed, which is a change of the directory.
-            levels.append(Level(isRemovable: belongsToContainer(status) && max(status.mtime, status.ctime).sec <= limit))
+            levels.append(Level(isRemovable: belongsToContainer(node, status) && max(status.mtime, status.ctime).sec <= limit))
             descent.enter(node, named: name, Self.identity(status), StreamedNames(files))
         } catch {
             // Removed meanwhile.
@@ -107,7 +107,11 @@ final class PurgePlace {
         if let last = levels.indices.last { levels[last].holdsMore = true }
     }
 
-    private func belongsToContainer(_ status: FileStatus) -> Bool { owner == nil || owner == status.uid }
+    /// False where the owner cannot be learned.
+    private func belongsToContainer(_ node: SharedDescriptor, _ status: FileStatus) -> Bool {
+        guard let owner else { return true }
+        return (try? SoleOwner(of: node, status, files)) == owner
+    }
 
     /// In seconds since 1970.
     private static func lastUse(of status: FileStatus) -> Int64 { max(status.mtime, status.ctime, status.atime).sec }

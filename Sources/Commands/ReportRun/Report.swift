@@ -17,10 +17,12 @@ package struct ReportRequest {
     var json: Bool
     /// `auto`, `trusted` or `user`, as the mount option; for a backing directory.
     var metadata: String?
+    /// Also a directory that lies on no mount.
+    var isOffline: Bool
 
-    package init(directory: [UInt8], output: [UInt8]?, isForced: Bool, json: Bool, metadata: String?) {
+    package init(directory: [UInt8], output: [UInt8]?, isForced: Bool, json: Bool, metadata: String?, isOffline: Bool) {
         (self.directory, self.output, self.isForced) = (directory, output, isForced)
-        (self.json, self.metadata) = (json, metadata)
+        (self.json, self.metadata, self.isOffline) = (json, metadata, isOffline)
     }
 }
 
@@ -80,6 +82,7 @@ private final class ReportRun {
         do throws(ControlError) { location = try MountLocation(request.directory, isFollowed: true) } catch {
             // The path itself is wrong.
             if error.code != nil { throw TreeRefusal(error.message) }
+            guard request.isOffline else { throw OfflineTree.refusalUnasked(request.directory) }
             return try reportOfBackingDirectory()
         }
         if request.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }

@@ -1,6 +1,7 @@
 import Authorization
 import Glibc
 import LinuxSystem
+import ToolSupport
 
 /// The real file tree. A node is an O_PATH descriptor: opening it needs no right on the object itself, and works for symlinks, sockets
 /// and unreadable files.
@@ -55,8 +56,13 @@ package struct LinuxFiles: ToolFiles {
             specialDevice: status.rdev)
     }
 
-    package func setMode(of node: SharedDescriptor, to mode: UInt16) throws(Errno) {
-        try Syscall.fchmod(node.rawValue, mode: UInt32(mode))
+    package func isMounted(_ device: UInt64) -> Bool {
+        let device = DeviceNumber.text(device)
+        return MountTable.entries().contains { $0.device == device && $0.type == "fuse.aclfs" }
+    }
+
+    package func setMode(of node: SharedDescriptor, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16 {
+        try ModeWriting.set(mode, of: node, SetIDClaim(uid: status.uid, gid: status.gid, asked: asked, isLiteral: true))
     }
 
     package func names(in directory: SharedDescriptor) throws(Errno) -> [[UInt8]] {

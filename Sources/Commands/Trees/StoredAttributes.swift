@@ -28,6 +28,9 @@ package enum AttributeFailure: Error {
     var isUnsupported: Bool { if case .system(.opnotsupp) = self { true } else { false } }
 }
 
+/// Of the owner's identity.
+let ownerAttribute = "system.aclfs.owner"
+
 /// The ACL and the flags as attributes on an aclfs mount.
 extension ToolFiles {
     /// - Returns: `nil` if the object has no ACL.

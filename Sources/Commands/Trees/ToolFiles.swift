@@ -12,7 +12,14 @@ package protocol ToolFiles {
     /// Opens an object by its name in a directory.
     func open(_ name: [UInt8], in directory: Node, followsLink: Bool) throws(Errno) -> Node
     func status(of node: Node) throws(Errno) -> ObjectStatus
-    func setMode(of node: Node, to mode: UInt16) throws(Errno)
+    /// Whether the objects of a device lie on a mount of aclfs.
+    func isMounted(_ device: UInt64) -> Bool
+    /// Sets a mode that was made of an earlier one.
+    /// - Parameters:
+    ///   - asked: the set-id bits in it that the user of the command named.
+    ///   - status: the status that the others come from.
+    /// - Returns: set-id bits that are left out.
+    func setMode(of node: Node, to mode: UInt16, asked: UInt16, _ status: ObjectStatus) throws(Errno) -> UInt16
     /// - Returns: the names in a directory without `.` and `..`, unordered.
     func names(in directory: Node) throws(Errno) -> [[UInt8]]
     func linkTarget(of node: Node) throws(Errno) -> [UInt8]

@@ -103,3 +103,8 @@ extension WalkOptions {
         return self
     }
 }
+
+/// Why a command does nothing with a path that lies on no mount: a backing directory, or a mount point on which nothing is mounted.
+func notMounted(_ path: [UInt8]) -> String {
+    "\(escapedName(path)): not mounted: nothing enforces this; mount it, or name a backing directory with --offline"
+}

@@ -19,7 +19,7 @@ struct TreeState: Hashable, Sendable {
     var flags: FileFlags?
 
     static let permissionBits: UInt16 = 0o777
-    static let setIDBits: UInt16 = 0o6000
+    static let setIDBits = ModeWriting.setIDBits
 
     /// The bits that `mode` may have.
     var modeBits: UInt16 { owners == nil ? Self.permissionBits : 0o7777 }
@@ -31,6 +31,14 @@ struct TreeState: Hashable, Sendable {
         case .list(let list): list
         case .backing(let attributes): try attributes.metadata().acl
         }
+    }
+
+    /// Whether owner and group are those of another state of the same kind, also where they are no numbers. False where that cannot be known.
+    func hasOwners(of other: TreeState) -> Bool {
+        guard owners == other.owners else { return false }
+        guard case .backing(let own) = store, case .backing(let others) = other.store else { return true }
+        guard let record = try? own.metadata(), let another = try? others.metadata() else { return false }
+        return (record.ownerGUID, record.groupGUID) == (another.ownerGUID, another.groupGUID)
     }
 
     /// The same state with another list.

@@ -8,7 +8,7 @@ struct AclExportArguments: ParsableCommand {
         commandName: "aclfs acl export",
         abstract: "Writes lists, flags, owner, group, mode and backup state of an object and of all below it as text.",
         usage: """
-            aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
+            aclfs acl export [--json] [--sorted] [--numeric] [--offline] [--metadata WHERE] PATH
             aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
             """)
 
@@ -16,6 +16,7 @@ struct AclExportArguments: ParsableCommand {
     @Flag(help: "Names in the order of their bytes, so that equal trees give equal text.") var sorted = false
     @Flag(name: [.customShort("n"), .long], help: "UUIDs and numbers instead of names.") var numeric = false
     @Flag(help: "Read what a Mac made: the output of ls -leR@O, or the files ._NAME below a directory.") var fromMac = false
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -27,13 +28,14 @@ struct AclDiffArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs acl diff",
         abstract: "Where lists, flags, owner, group, mode and backup state of two trees differ.",
-        usage: "aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B")
+        usage: "aclfs acl diff [--json] [--names] [--ignore WORD,...] [--offline] [--metadata WHERE] A B")
 
     @Flag(help: "A line of JSON for each difference.") var json = false
     @Flag(help: "Users and groups of the same name are the same, whatever their numbers are.") var names = false
     @Option(
         help: ArgumentHelp("What is not compared: kind, owner, group, mode, flags, backup, acl.", valueName: "WORD,..."))
     var ignore: String?
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -49,7 +51,7 @@ struct AclImportArguments: ParsableCommand {
         abstract: "Gives objects the metadata that an export states, or turns POSIX ACLs into entries of the same meaning.",
         usage: """
             aclfs acl import [--dry-run|--undo-file FILE [--resume]] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] \
-            [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
+            [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--offline] [--metadata WHERE] EXPORT PATH
             aclfs acl import --posix --dry-run|--undo-file FILE [--resume] [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
             """,
         discussion: """
@@ -77,6 +79,7 @@ struct AclImportArguments: ParsableCommand {
     @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
     @Flag(help: "Go on with the undo file of an import that was interrupted.") var resume = false
     @Flag(help: "Also objects that have names outside of the tree.") var hardLinks = false
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -92,7 +95,7 @@ struct AclImportArguments: ParsableCommand {
     var options: TreeOptions {
         TreeOptions(
             undoFile: undoFile?.bytes, resumes: resume, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json,
-            metadata: metadata)
+            metadata: metadata, isOffline: offline)
     }
 }
 
@@ -102,7 +105,7 @@ struct AclCopyArguments: ParsableCommand {
         abstract: "Gives objects the lists, flags, owner, group, mode and backup state of those with the same path in another tree.",
         usage: """
             aclfs acl copy [--dry-run|--undo-file FILE [--resume]] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] \
-            [--metadata WHERE] FROM TO
+            [--offline] [--metadata WHERE] FROM TO
             """,
         discussion: """
             What has no counterpart in TO is named and left out; what lies only in TO stays as it is.

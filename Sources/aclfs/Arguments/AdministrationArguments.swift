@@ -7,6 +7,7 @@ struct WalkArguments: ParsableArguments {
     @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the changes.", valueName: "FILE")) var undoFile: ByteWord?
     @Flag(help: "Go on with the undo file of a run that was interrupted.") var resume = false
     @Flag(help: "Also objects that have names outside of the tree.") var hardLinks = false
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -19,7 +20,7 @@ struct WalkArguments: ParsableArguments {
     fileprivate func options(workers: Int?) -> TreeOptions {
         TreeOptions(
             undoFile: undoFile?.bytes, resumes: resume, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json,
-            metadata: metadata, workers: workers)
+            metadata: metadata, isOffline: offline, workers: workers)
     }
 }
 
@@ -31,7 +32,7 @@ struct TreeArguments: ParsableArguments {
     var options: TreeOptions { walk.options(workers: workers) }
 }
 
-let treeUsage = "[--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]"
+let treeUsage = "[--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--offline] [--metadata WHERE]"
 private let place = "On a mount, or in a backing directory that is not mounted."
 
 struct PropagateArguments: ParsableCommand {
@@ -142,11 +143,12 @@ struct PresetApplyArguments: ParsableCommand {
 struct PresetShowArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs preset show", abstract: "The presets; or the entries of one, and what owner, members and others can do then.",
-        usage: "aclfs preset show [--json] [--group GROUP] [--metadata WHERE] [PRESET [DIRECTORY]]")
+        usage: "aclfs preset show [--json] [--group GROUP] [--offline] [--metadata WHERE] [PRESET [DIRECTORY]]")
 
     @Flag(help: "JSON instead of text.") var json = false
     @Option(help: ArgumentHelp("Whose members the entries name; by default the group of the directory.", valueName: "GROUP")) var group:
         String?
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
@@ -159,11 +161,12 @@ struct PresetShowArguments: ParsableCommand {
 struct PresetUndoArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs preset undo", abstract: "Undoes the preset that was applied to a directory last.",
-        usage: "aclfs preset undo [--dry-run] [--json] [-v] [--force] [--hard-links] [--metadata WHERE] DIRECTORY")
+        usage: "aclfs preset undo [--dry-run] [--json] [-v] [--force] [--hard-links] [--offline] [--metadata WHERE] DIRECTORY")
 
     @Flag(help: "Print what would be restored, and change nothing.") var dryRun = false
     @Flag(help: "Also objects that were changed after the preset.") var force = false
     @Flag(help: "Also objects that have more names than then.") var hardLinks = false
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))

@@ -206,12 +206,13 @@ struct RestoreArguments: ParsableCommand {
 struct ReportArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs report", abstract: "A page that says who may do what in a directory and below it.",
-        usage: "aclfs report [--json] [-o FILE] [--force] [--metadata WHERE] DIRECTORY")
+        usage: "aclfs report [--json] [-o FILE] [--force] [--offline] [--metadata WHERE] DIRECTORY")
 
     @Option(name: .shortAndLong, help: ArgumentHelp("A new file for the page; by default standard output.", valueName: "FILE"))
     var output: ByteWord?
     @Flag(help: "Replace FILE.") var force = false
     @Flag(help: "Lines of JSON instead of a page.") var json = false
+    @Flag(help: "Also a backing directory that is not mounted.") var offline = false
     @Option(
         help: ArgumentHelp(
             "Where the entries of a backing directory are stored, as the mount option: auto, trusted or user; by default auto.",

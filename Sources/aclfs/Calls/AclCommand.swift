@@ -13,14 +13,15 @@ enum AclCommand {
                 AclExport.perform(
                     AclExportRequest(
                         source: arguments.path.bytes, json: arguments.json, isSorted: arguments.sorted, isNumeric: arguments.numeric,
-                        isFromMac: arguments.fromMac, metadata: arguments.metadata))
+                        isFromMac: arguments.fromMac, metadata: arguments.metadata, isOffline: arguments.offline))
             }
         case "diff":
             return AclDiffArguments.run(rest, wrongUse: 2) { arguments in
                 AclDiff.perform(
                     AclDiffRequest(
                         before: arguments.before.bytes, after: arguments.after.bytes, json: arguments.json,
-                        comparesNames: arguments.names, ignored: arguments.ignore, metadata: arguments.metadata))
+                        comparesNames: arguments.names, ignored: arguments.ignore, metadata: arguments.metadata,
+                        isOffline: arguments.offline))
             }
         case "import": return AclImportArguments.run(rest, wrongUse: 2, importLists)
         case "copy":
@@ -58,15 +59,15 @@ enum AclCommand {
     }
 
     private static let usage = """
-        usage: aclfs acl export [--json] [--sorted] [--numeric] [--metadata WHERE] PATH
+        usage: aclfs acl export [--json] [--sorted] [--numeric] [--offline] [--metadata WHERE] PATH
                aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
                aclfs acl import [--dry-run|--undo-file FILE [--resume]] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE]
-                   [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--metadata WHERE] EXPORT PATH
-               aclfs acl diff [--json] [--names] [--ignore WORD,...] [--metadata WHERE] A B
+                   [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--offline] [--metadata WHERE] EXPORT PATH
+               aclfs acl diff [--json] [--names] [--ignore WORD,...] [--offline] [--metadata WHERE] A B
                aclfs acl import --posix --dry-run|--undo-file FILE [--resume] [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
                aclfs acl copy [--dry-run|--undo-file FILE [--resume]] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links]
-                   [--metadata WHERE] FROM TO
-               aclfs acl remap [--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--metadata WHERE]
+                   [--offline] [--metadata WHERE] FROM TO
+               aclfs acl remap [--dry-run|--undo-file FILE [--resume]] [--json] [-v] [--hard-links] [--workers NUMBER] [--offline] [--metadata WHERE]
                    OLD NEW PATH
         """
 }

@@ -14,14 +14,17 @@ enum PresetCommand {
             }
         case "show":
             return PresetShowArguments.run(rest, wrongUse: 2) {
-                Presets.show($0.preset, $0.directory?.bytes, group: $0.group, TreeOptions(json: $0.json, metadata: $0.metadata))
+                Presets.show(
+                    $0.preset, $0.directory?.bytes, group: $0.group,
+                    TreeOptions(json: $0.json, metadata: $0.metadata, isOffline: $0.offline))
             }
         case "undo":
             return PresetUndoArguments.run(rest, wrongUse: 2) {
                 Presets.undo(
                     $0.directory.bytes, isForced: $0.force,
                     TreeOptions(
-                        isDryRun: $0.dryRun, includesHardLinks: $0.hardLinks, isVerbose: $0.verbose, json: $0.json, metadata: $0.metadata))
+                        isDryRun: $0.dryRun, includesHardLinks: $0.hardLinks, isVerbose: $0.verbose, json: $0.json,
+                        metadata: $0.metadata, isOffline: $0.offline))
             }
         case "--help", "-h", "help":
             printLines(usage)

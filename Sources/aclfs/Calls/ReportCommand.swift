@@ -7,7 +7,7 @@ enum ReportCommand {
             Report.perform(
                 ReportRequest(
                     directory: arguments.directory.bytes, output: arguments.output?.bytes, isForced: arguments.force,
-                    json: arguments.json, metadata: arguments.metadata))
+                    json: arguments.json, metadata: arguments.metadata, isOffline: arguments.offline))
         }
     }
 

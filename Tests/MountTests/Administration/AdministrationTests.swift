@@ -152,7 +152,10 @@ struct AdministrationTests {
         chmod(tree.fixture.top + "/private", 0o711)
         let before = try tree.snapshot()
         let d = tree.backing + "/d"
-        for words in [["strip", "-R", d], ["copy-mode", d], ["preset", "apply", "public", d], ["volume", tree.backing, "noacl"]] {
+        for words in [
+            ["strip", "--offline", "-R", d], ["copy-mode", "--offline", d], ["preset", "apply", "--offline", "public", d],
+            ["volume", tree.backing, "noacl"],
+        ] {
             let run = try Spawn.run(
                 tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
             #expect(run.status == 2 && run.output.contains("--metadata user changes what a mount of yours stored"), "\(words): \(run)")
@@ -162,6 +165,33 @@ struct AdministrationTests {
         #expect(own.status == 0 && own.output == "changed 0 objects", "\(own)")
     }
 
+    /// A mount point on which nothing is mounted looks like the share, and nothing that a command does there is enforced.
+    @Test func whatIsNotMountedIsLeftAlone() throws {
+        let exported = tree.fixture.top + "/lists"
+        _ = try tree.go(to: .mount)
+        try tree.shell("mkdir d; touch d/f; aclfs acl export d >'\(exported)'")
+        _ = try tree.go(to: .backing)
+        let bare = tree.fixture.mountpoint
+        mkdir(bare + "/d", 0o755)
+        close(open(bare + "/d/f", O_CREAT | O_RDWR, 0o644))
+        func run(_ words: [String]) throws -> CommandResult { try Spawn.run(tree.within + [MountTesting.program("aclfs")] + words) }
+        let commands: [([String], [String])] = [
+            (["propagate"], ["d"]), (["inherit"], ["d/f"]), (["explicit"], ["-R", "d"]), (["strip"], ["-R", "d"]), (["copy-mode"], ["d"]),
+            (["preset", "apply"], ["--dry-run", "public", "d"]), (["preset", "show"], ["public", "d"]), (["report"], ["--json", "d"]),
+            (["acl", "export"], ["d"]), (["acl", "diff"], ["d", "d"]), (["acl", "import"], [exported, "d"]),
+            (["acl", "copy"], ["d", "d"]), (["acl", "remap"], ["user:#501", "user:#502", "d"]), (["chmod"], ["644", "d/f"]),
+            (["chmod"], ["-R", "u+w", "d"]),
+        ]
+        for (command, operands) in commands {
+            let paths = operands.map { $0.hasPrefix("d") ? bare + "/" + $0 : $0 }
+            let refused = try run(command + paths)
+            #expect(refused.status == (command == ["chmod"] ? 1 : 2), "\(command): \(refused)")
+            #expect(refused.output.contains("not mounted: nothing enforces this; "), "\(command): \(refused)")
+            let told = try run(command + ["--offline"] + paths)
+            #expect(told.status == 0, "\(command): \(told)")
+        }
+    }
+
     @Test func aMountInAnotherNamespaceIsNamedSo() throws {
         _ = try tree.go(to: .mount)
         try tree.shell("mkdir d")
@@ -169,7 +199,7 @@ struct AdministrationTests {
             """
             cd /; unshare -m --propagation private sleep 60 >/dev/null 2>&1 & other=$!
             until [ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.05; done
-            umount '\(tree.fixture.mountpoint)'; aclfs strip -R '\(tree.backing)/d' 2>&1; status=$?; kill $other; wait; exit $status
+            umount '\(tree.fixture.mountpoint)'; aclfs strip --offline -R '\(tree.backing)/d' 2>&1; status=$?; kill $other; wait; exit $status
             """)
         #expect(run.status == 2 && run.output.contains("in another mount namespace, such as a container; unmount it there"), "\(run)")
     }
@@ -185,7 +215,7 @@ struct AdministrationTests {
         #expect(try tree.shell("aclfs chflags hidden .").status == 0)
         let served = try tree.aclfs("volume", tree.backing, "acl")
         #expect(served.status == 2 && served.output.contains("it is mounted at \(tree.fixture.mountpoint); unmount it first"), "\(served)")
-        let around = try tree.aclfs("strip", "-R", tree.fixture.top + "/private")
+        let around = try tree.aclfs("strip", "--offline", "-R", tree.fixture.top + "/private")
         let inIt = ": \(tree.backing) in it is mounted at \(tree.fixture.mountpoint);"
         #expect(around.status == 2 && around.output.contains(inIt), "\(around)")
         try tree.fixture.unmount()

@@ -113,7 +113,8 @@ struct HostileTreeTests {
             let delay = String(format: "%.4f", duration * Double.random(in: 0.1...1))
             _ = try Spawn.run(
                 tree.within + [
-                    "timeout", "-s", "KILL", delay, MountTesting.program("aclfs"), "propagate", "--undo-file", tree.undo, "\(top)/d",
+                    "timeout", "-s", "KILL", delay, MountTesting.program("aclfs"), "propagate", "--offline", "--undo-file", tree.undo,
+                    "\(top)/d",
                 ])
             let isBegun = (try? String(contentsOfFile: tree.undo, encoding: .utf8))?.contains("\n") == true
             guard isBegun else { continue }
@@ -170,7 +171,7 @@ struct HostileTreeTests {
             chmod 666 d
             """, in: tree.fixture.top)
         #expect(made.status == 0, "\(made)")
-        let run = try tree.aclfs("copy-mode", "--undo-file", tree.undo, small + "/d")
+        let run = try tree.aclfs("copy-mode", "--offline", "--undo-file", tree.undo, small + "/d")
         #expect(run.status == 1 && run.output.contains("one: its path and its lists need more than 65536 bytes"), "\(run)")
         #expect(run.output.contains("changed 1 object, left 1 as before"), "\(run)")
         let owners = "stat -c %u d/one d/two | tr '\\n' ' '"

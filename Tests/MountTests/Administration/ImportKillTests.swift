@@ -61,7 +61,9 @@ struct ImportKillTests {
         sys.exit(137 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
         """
 
-    private func imported(_ undo: String) -> [String] { [MountTesting.program("aclfs"), "acl", "import", "--undo-file", undo, lists] }
+    private func imported(_ undo: String) -> [String] {
+        [MountTesting.program("aclfs"), "acl", "import", "--offline", "--undo-file", undo, lists]
+    }
     private func imported() -> [String] { imported(tree.undo) }
 
     /// The stored list of each object that has any.

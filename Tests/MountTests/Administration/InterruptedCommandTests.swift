@@ -22,6 +22,7 @@ struct InterruptedCommandTests {
         """
         mkfifo ../pipe; exec 8<>../pipe 7<../pipe; yes '' | head -c 61440 >&8
         begin() {
+            case $1 in restore) ;; acl) set -- "$1" "$2" --offline "${@:3}" ;; *) set -- "$1" --offline "${@:2}" ;; esac
             env --default-signal=INT,TERM,HUP '\(MountTesting.program("aclfs"))' "$@" >&8 2>../said 7<&- 8>&- & pid=$!
             until grep -q pipe_write /proc/$pid/wchan; do kill -0 $pid || return; sleep 0.02; done
         }

@@ -33,7 +33,9 @@ struct PresetTests {
         #expect(apply.status == 2, "\(apply)")
         let before = try tree.snapshot()
         let run = try Spawn.run(
-            tree.within + ["env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs"), "preset", "apply", preset, folder])
+            tree.within + [
+                "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs"), "preset", "apply", "--offline", preset, folder,
+            ])
         #expect(run.status == 0 && run.output.hasPrefix("changed "), "\(run)")
         let shown = try tree.aclfs("preset", "show", "--json", preset, folder)
         let can = try #require(try JSONText.parse(Array(shown.output.utf8))["can"], "\(shown)")

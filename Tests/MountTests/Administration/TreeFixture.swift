@@ -18,6 +18,8 @@ final class TreeFixture {
     var within: [String] { accounts.within }
     var backing: String { fixture.backing }
     var undo: String { fixture.top + "/changes.undo" }
+    /// Where the commands find the tree.
+    private var place = Place.mount
 
     init(options: String? = nil) throws {
         accounts = try PrivateAccounts(users: [:], groups: [:])
@@ -28,6 +30,7 @@ final class TreeFixture {
 
     /// Where a command finds the tree, after the mount was made or ended.
     func go(to place: Place) throws -> String {
+        self.place = place
         let isMounted = try Spawn.run(within + ["mountpoint", "-q", fixture.mountpoint]).status == 0
         switch place {
         case .mount:
@@ -43,16 +46,41 @@ final class TreeFixture {
     @discardableResult
     func shell(_ script: String, in directory: String? = nil) throws -> CommandResult {
         let head =
-            "cd '\(directory ?? fixture.mountpoint)' && umask 022 && export LC_ALL=C TZ=UTC\naclfs() { '\(MountTesting.program("aclfs"))' \"$@\"; }\n"
+            """
+            cd '\(directory ?? fixture.mountpoint)' && umask 022 && export LC_ALL=C TZ=UTC
+            aclfs() {
+                if [ \(place) = backing ]; then
+                    case $1 in
+                        propagate | inherit | explicit | strip | copy-mode | report | chmod) set -- "$1" --offline "${@:2}" ;;
+                        preset | acl) set -- "$1" "$2" --offline "${@:3}" ;;
+                    esac
+                fi
+                '\(MountTesting.program("aclfs"))' "$@"
+            }
+
+            """
         return try Spawn.run(within + ["bash", "-uc", head + script])
     }
 
+    /// Without a mount, a command goes on only if it is told so.
+    private func words(_ words: [String]) -> [String] {
+        guard place == .backing, let command = words.first else { return words }
+        switch command {
+        case "propagate", "inherit", "explicit", "strip", "copy-mode", "report", "chmod":
+            return [command, "--offline"] + words.dropFirst()
+        case "preset", "acl": return words.prefix(2) + ["--offline"] + words.dropFirst(2)
+        default: return words
+        }
+    }
+
     func aclfs(_ words: String...) throws -> CommandResult { try aclfs(words) }
-    func aclfs(_ words: [String]) throws -> CommandResult { try Spawn.run(within + [MountTesting.program("aclfs")] + words) }
+    func aclfs(_ words: [String]) throws -> CommandResult {
+        try Spawn.run(within + [MountTesting.program("aclfs")] + self.words(words))
+    }
 
     /// As a user of the mount.
     func aclfs(as user: TestUser, _ words: String...) throws -> CommandResult {
-        try Spawn.run(within + user.arguments + ["--", MountTesting.program("aclfs")] + words)
+        try Spawn.run(within + user.arguments + ["--", MountTesting.program("aclfs")] + self.words(words))
     }
 
     /// Every byte that the commands may change, as the backing directory has it.

@@ -62,6 +62,19 @@ struct PurgeTests {
             """#)
     }
 
+    /// All owners that are no users have one uid.
+    @Test func rootPurgesOnlyWhatTheOwnerOfTheContainerOwns() throws {
+        try run(
+            #"""
+            owns() { setfattr -h -n system.aclfs.owner -v "$1" "${@:2}"; }
+            mine=ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000258 another=ABCDEFAB-CDEF-ABCD-EFAB-CDEF00000259 far=12345678-9ABC-4DEF-8123-456789ABCDEF
+            mkdir -p "$S/one/tmp/theirs"; for f in mine another far theirs/mine; do echo x >"$S/one/tmp/$f"; done; "$A" backup layout ios "$S/one"
+            owns $mine "$S/one" "$S/one/tmp/mine" "$S/one/tmp/theirs/mine"; owns $another "$S/one/tmp/another" "$S/one/tmp/theirs"; owns $far "$S/one/tmp/far"
+            is 'one uid' 1 "$(stat -c %u "$S"/one "$S"/one/tmp/* | sort -u | wc -l)"; sleep 1.1
+            is 'those of one group' "removed 2 objects" "$(purge --older-than 1s "$S/one" | cut -d, -f1)"; is 'what stays' 'tmp tmp/another tmp/far tmp/theirs ' "$(left "$S/one")"
+            """#)
+    }
+
     @Test func itNeverPurgesWhatIsInUse() throws {
         try run(
             #"""

@@ -62,7 +62,7 @@ struct AclExportTests {
         for form in ["", "--json"] {
             let onMount = try must("\"$A\" acl export --sorted \(form) \"$M\" | grep -v source >one; cat one")
             try fixture.unmount()
-            let offline = try must("\"$A\" acl export --sorted \(form) \"$B\" | grep -v source >two; cat two")
+            let offline = try must("\"$A\" acl export --offline --sorted \(form) \"$B\" | grep -v source >two; cat two")
             #expect(onMount == offline)
             try fixture.mount()
             if !form.isEmpty { continue }
@@ -98,7 +98,7 @@ struct AclExportTests {
         #expect(compared.status == 2 && !compared.output.contains("only in"), "\(compared)")
         // A user who is not root is not told that a backing directory has no lists.
         _ = try must("mkdir plain && chown 501 plain")
-        let plain = try shell("\"$A\" acl export plain", as: .alice)
+        let plain = try shell("\"$A\" acl export --offline plain", as: .alice)
         #expect(plain.status == 2 && plain.output.contains("only root sees all of a backing directory"), "\(plain)")
     }
 
@@ -106,7 +106,7 @@ struct AclExportTests {
     func aPosixACLIsNotLostSilently() throws {
         try fixture.unmount()
         _ = try must("touch \"$B\"/f \"$B\"/g && setfacl -m u:502:rw \"$B\"/f")
-        let offline = try shell("\"$A\" acl export \"$B\"")
+        let offline = try shell("\"$A\" acl export --offline \"$B\"")
         #expect(offline.status == 1 && offline.output.contains("aclfs: f: it has a POSIX ACL"), "\(offline)")
         try fixture.mount()
         let onMount = try shell("\"$A\" acl export \"$M\"")
@@ -121,7 +121,7 @@ struct AclExportTests {
         #expect(full.status == 1 && full.output.contains("No space left on device"), "\(full)")
         try fixture.unmount()
         _ = try must("python3 -c 'import os,sys; os.setxattr(sys.argv[1], \"trusted.aclfs\", b\"xx\")' \"$B\"/f")
-        let damaged = try shell("\"$A\" acl export \"$B\"")
+        let damaged = try shell("\"$A\" acl export --offline \"$B\"")
         #expect(damaged.status == 1 && damaged.output.contains("# unread: f\n# reason: its record cannot be read"), "\(damaged)")
     }
 
@@ -135,7 +135,7 @@ struct AclExportTests {
             chmod 640 one/f; ln -s x one/kind; touch two/kind
             """
         )
-        let run = try shell("\"$A\" acl diff one two")
+        let run = try shell("\"$A\" acl diff --offline one two")
         #expect(run.status == 1)
         #expect(
             run.output == """
@@ -148,24 +148,24 @@ struct AclExportTests {
                 only in one: only (directory, with all below it)
                 only in two: other (directory, with all below it)
                 """)
-        let json = try shell("\"$A\" acl diff --json one two")
+        let json = try shell("\"$A\" acl diff --offline --json one two")
         #expect(json.output.contains(#"{"path":"f","change":"changed","properties":{"mode":["0640","0644"]}}"#), "\(json)")
         #expect(json.output.contains(#"{"path":"only/below","change":"only","in":"one","kind":"directory"}"#), "\(json)")
-        #expect(try shell("\"$A\" acl diff --ignore mode one/f two/f 2>&1; \"$A\" acl diff one one").status == 0)
+        #expect(try shell("\"$A\" acl diff --offline --ignore mode one/f two/f 2>&1; \"$A\" acl diff --offline one one").status == 0)
         for (words, reason) in [
             ("one none", "No such file"), ("--ignore mod one two", "did you mean 'mode'"),
-            ("one <(\"$A\" acl export one | head -n 9)", "cut"),
+            ("one <(\"$A\" acl export --offline one | head -n 9)", "cut"),
             ("- -", "standard input is one export"),
             ("one <(printf '# aclfs: export 1\\n# file: ../x\\n# kind: file\\n# end: 1\\n')", "must be relative"),
         ] {
-            let bad = try shell("\"$A\" acl diff \(words)")
+            let bad = try shell("\"$A\" acl diff --offline \(words)")
             #expect(bad.status == 2 && bad.output.contains(reason), "\(words): \(bad)")
         }
         // An export in any order, and names of another host.
-        #expect(try shell("\"$A\" acl export one | \"$A\" acl diff - one").status == 0)
-        _ = try must("chown 501 one/f; \"$A\" acl export one | sed 's/000001F5/000007D1/; s/alice/alice/' >elsewhere")
-        #expect(try shell("\"$A\" acl diff elsewhere one").status == 1)
-        #expect(try shell("\"$A\" acl diff --names elsewhere one").status == 0)
+        #expect(try shell("\"$A\" acl export --offline one | \"$A\" acl diff --offline - one").status == 0)
+        _ = try must("chown 501 one/f; \"$A\" acl export --offline one | sed 's/000001F5/000007D1/; s/alice/alice/' >elsewhere")
+        #expect(try shell("\"$A\" acl diff --offline elsewhere one").status == 1)
+        #expect(try shell("\"$A\" acl diff --offline --names elsewhere one").status == 0)
     }
 
     // MARK: Import
@@ -180,7 +180,7 @@ struct AclExportTests {
     @Test(.enabled(if: isInstalled("setfattr"), "no setfattr (apt install attr)"), arguments: [true, false])
     func everythingComesBack(_ isOnMount: Bool) throws {
         try makeTree()
-        let target = isOnMount ? "\"$M\"" : "\"$B\""
+        let target = isOnMount ? "\"$M\"" : "--offline \"$B\""
         let export = "\"$A\" acl export --sorted \(target) | grep -v source"
         if !isOnMount { try fixture.unmount() }
         let before = try must("\(export) >before; cat before")

@@ -114,7 +114,7 @@ struct ManualTests {
         // Daemons of other tests may stand still, or have no time.
         _ = try Spawn.run(accounts.within + ["sh", "-c", "mkdir -p /run/aclfs && mount -t tmpfs -o mode=755 none /run/aclfs"])
         let fixture = try MountFixture(within: accounts.within)
-        let needsNoMount = page.hasSuffix("acl.8") || page.hasSuffix("restore.8") || page.hasSuffix("volume.8")
+        let needsNoMount = page.hasSuffix("restore.8") || page.hasSuffix("volume.8")
         var examples = try Self.examples(page).filter { !$0.hasPrefix("rsync ") && !$0.contains("| jq") }
         #expect(!examples.isEmpty)
         if page == "aclfs-restore.8" { examples = ["aclfs acl import --posix --undo-file import.undo /srv/back/share"] + examples }
@@ -128,11 +128,15 @@ struct ManualTests {
             try fixture.unmount()
             _ = try Spawn.run(["bash", "-c", "cd '\(fixture.backing)'; touch a; setfacl -m u:502:r a"])
         }
+        // POSIX ACLs are imported when the share is not mounted any more.
+        if let index = examples.firstIndex(where: { $0.contains("--posix") }), !needsNoMount {
+            examples.insert("aclfs unmount /srv/share && touch /srv/back/share/a && setfacl -m u:502:r /srv/back/share/a", at: index)
+        }
         let lines = examples.map {
             $0.replacingOccurrences(of: "/srv/back/share", with: fixture.backing).replacingOccurrences(
                 of: "/srv/share", with: fixture.mountpoint)
         }
-        let place = needsNoMount ? fixture.top : fixture.mountpoint
+        let place = needsNoMount || page == "aclfs-acl.8" ? fixture.top : fixture.mountpoint
         if !needsNoMount { _ = try Spawn.run(["touch", fixture.path("plans")]) }
         let result = try Spawn.run(accounts.within + ["bash", "-uc", script, "bash", place, MountTesting.program("aclfs")] + lines)
         let statuses = result.output.components(separatedBy: "\n").filter { $0.hasPrefix("ends with ") }

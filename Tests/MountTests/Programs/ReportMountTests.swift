@@ -48,7 +48,8 @@ struct ReportMountTests {
     }
 
     private func lines(_ user: TestUser, _ directory: String, status: Int32 = 0) throws -> [[String: Any]] {
-        let result = try aclfs(user, ["report", "--json", directory])
+        let offline = directory.hasPrefix(fixture.backing) ? ["--offline"] : []
+        let result = try aclfs(user, ["report", "--json"] + offline + [directory])
         #expect(result.status == status, "\(result)")
         return result.output.split(separator: "\n").compactMap { line in
             line.hasPrefix("aclfs:") ? nil : try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
