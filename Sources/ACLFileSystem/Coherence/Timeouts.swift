@@ -62,6 +62,7 @@ extension KernelView {
         guard let directory = parent.node, cache.timeouts.entry > 0, judge.everyCallerHolds(.search, on: parent),
             judge.gate.rights(behind: node.object.kind) == nil
         else {
+            cache.noteUncacheableAnswer()
             if node.isDirectory {
                 node.revalidation.mark()
                 cache.invalidateOldTimeout(of: node)

@@ -28,6 +28,9 @@ final class KernelCache: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
+    /// When an entry was last answered uncacheable, in monotonic nanoseconds.
+    private let lastUncacheable = Atomic<UInt64>(0)
+
     /// Called when a deadline is earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
 
@@ -80,6 +83,12 @@ final class KernelCache: Sendable {
     /// has changed, wakes the clock thread to read it.
     func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
+    /// Whether a bump would detach a mount now: entries are exposed, and nothing is known to be mounted below.
+    var hasExposedEntries: Bool { state.withLock { !$0.exposed.isEmpty && !$0.suspension.contains(.mountsBelow) } }
+
+    /// Whether the deadline of a bump has passed.
+    func isBumpDue(_ now: UInt64) -> Bool { state.withLock { $0.isBumpDue(now) } }
+
     /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
     /// it.
     func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
@@ -108,6 +117,11 @@ final class KernelCache: Sendable {
 // MARK: Exposure
 
 extension KernelCache {
+    /// Whether no entry was answered uncacheable for so many nanoseconds. While all are, no program then looks up the place of a mount.
+    func isQuiet(for duration: UInt64, _ now: UInt64) -> Bool { lastUncacheable.load(ordering: .relaxed) + duration <= now }
+
+    func noteUncacheableAnswer() { lastUncacheable.store(SystemTime.monotonic(), ordering: .relaxed) }
+
     /// Notes that an entry was answered uncacheable.
     func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
@@ -315,6 +329,12 @@ extension KernelCache {
             return state.deferredBatch
         }
     }
+
+    /// Whether entries are uncacheable for this reason.
+    func isSuspended(_ reason: Suspension) -> Bool { state.withLock { $0.suspension.contains(reason) } }
+
+    /// The number of bumps so far.
+    var bumps: UInt64 { state.withLock { $0.bumps } }
 
     func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
 
