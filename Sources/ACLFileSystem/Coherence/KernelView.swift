@@ -129,7 +129,10 @@ extension KernelView {
             } ?? false
         defer { invalidateElsewhere(object.object, onlyEntries: onlyEntries) }
         guard let node = object.node else { return }
-        if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
+        if isNoLongerUniversal(.search, object, after), node.isDirectory {
+            cache.invalidateEntries(
+                below: node, charging: .init(object.object, owner: object.facts.owner), isLocked: !share.hasSeveralMounts)
+        }
         if repliesWithAttributes { return }
         cache.invalidateAttributes(of: node.id)
         // The kernel runs programs by mode and owner, so it must take them from the next answer.
@@ -159,7 +162,8 @@ extension KernelView {
                 loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new,
                 watchedSince: areWatched ? destination.status.ctime : nil)
         } else {
-            cache.invalidateEntries(below: old)
+            cache.invalidateEntries(
+                below: old, charging: .init(object.object, owner: object.facts.owner), isLocked: !share.hasSeveralMounts)
         }
     }
 

@@ -136,6 +136,16 @@ extension KernelCache {
         return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
     }
 
+    /// Whether entries below this directory, and entries of this object, may be exposed: not if the revocations of their owners cost
+    /// others too much at present (`BumpBudget`).
+    func isAffordable(_ directory: BumpBudget.Account, _ child: BumpBudget.Account?) -> Bool {
+        state.withLock { state in
+            if state.budget.isUnused { return true }
+            let now = SystemTime.monotonic()
+            return !state.budget.isOver(directory, now) && !(child.map { state.budget.isOver($0, now) } ?? false)
+        }
+    }
+
     /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock. So a change of
     /// that comes after the mark that is set here.
     /// - Parameters:
@@ -244,11 +254,18 @@ extension KernelCache {
 extension KernelCache {
     /// Bumps the epoch if an entry below this directory is exposed. Call it after the change and before the reply (R1, R2). It
     /// takes no lock of the kernel.
-    func invalidateEntries(below directory: Node) {
+    /// - Parameters:
+    ///   - account: who pays.
+    ///   - isLocked: the kernel holds the directory's lock. It has then used all listings that it got, and one bump is enough for these.
+    func invalidateEntries(below directory: Node, charging account: BumpBudget.Account? = nil, isLocked: Bool = false) {
         change { state in
-            let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            let isListed =
+                directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+                && !directory.areListingsInvalid.load(ordering: .sequentiallyConsistent)
             guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
+            if isLocked { directory.areListingsInvalid.store(true, ordering: .sequentiallyConsistent) }
+            if let account { state.budget.charge(account, SystemTime.monotonic()) }
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
@@ -256,12 +273,16 @@ extension KernelCache {
     /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
     /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
     /// timeout is then gone.
-    func invalidateOldTimeout(of directory: Node) {
+    /// - Parameter account: who pays. Without a budget nothing is done: the window stays open, for directories of this account.
+    func invalidateOldTimeout(of directory: Node, charging account: BumpBudget.Account) {
         guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
             // Entries are invalidated singly at present, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
+            let now = SystemTime.monotonic()
+            guard state.budget.isUnused || !state.budget.isOver(account, now) else { return }
             state.bump()
+            state.budget.charge(account, now)
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
@@ -284,6 +305,17 @@ extension KernelCache {
     func invalidateKnownAttributes(of node: NodeID) -> Bool {
         let notifier = state.withLock { $0.notifier }
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
+    }
+
+    /// As `requestBump`, but once in a second at most: nothing depends on it but the speed of a walk.
+    func requestRecoveryBump() {
+        let isDue = state.withLock { state in
+            let now = SystemTime.monotonic()
+            guard now >= state.lastRecoveryBump + 1_000_000_000 else { return false }
+            state.lastRecoveryBump = now
+            return true
+        }
+        if isDue { requestBump() }
     }
 
     /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
