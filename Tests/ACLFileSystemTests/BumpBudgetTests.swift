@@ -20,6 +20,7 @@ struct BumpBudgetTests {
         #expect(budget.isOver(Self.alice, 1_000))
         #expect(!budget.isOver(Self.bob, 1_000))
         #expect(!budget.isOver(Self.alice, 1_000 + BumpBudget.interval), "one is paid for")
+        budget.forgetPaid(1_000 + BumpBudget.interval)
         #expect(budget.isUnused, "and so nobody has to ask")
     }
 

@@ -39,12 +39,11 @@ struct BumpBudget: Sendable {
     /// Whether no account can be over its budget. Needs no clock.
     var isUnused: Bool { anyOverUntil == 0 }
 
-    mutating func isOver(_ account: Account, _ now: UInt64) -> Bool {
-        guard anyOverUntil > now else {
-            anyOverUntil = 0
-            return false
-        }
-        return paid[account].map { Self.overUntil($0) > now } ?? false
+    /// Lets `isUnused` become true again.
+    mutating func forgetPaid(_ now: UInt64) { if anyOverUntil <= now { anyOverUntil = 0 } }
+
+    func isOver(_ account: Account, _ now: UInt64) -> Bool {
+        paid[account].map { Self.overUntil($0) > now } ?? false
     }
 
     private static func overUntil(_ paid: UInt64) -> UInt64 { paid > (burst - 1) * interval ? paid - (burst - 1) * interval : 0 }

@@ -142,6 +142,7 @@ extension KernelCache {
         state.withLock { state in
             if state.budget.isUnused { return true }
             let now = SystemTime.monotonic()
+            state.budget.forgetPaid(now)
             return !state.budget.isOver(directory, now) && !(child.map { state.budget.isOver($0, now) } ?? false)
         }
     }
