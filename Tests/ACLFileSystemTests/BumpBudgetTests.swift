@@ -2,6 +2,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import MountOptions
+import Synchronization
 import Testing
 
 @testable import ACLFileSystem
