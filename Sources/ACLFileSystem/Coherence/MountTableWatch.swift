@@ -37,7 +37,7 @@ final class MountTableWatch: Sendable {
     /// Nanoseconds without a mount below after which entries are cacheable again. That begins with a bump, and mounts often come one
     /// after the other.
     static let longestAbsence: UInt64 = 2_000_000_000
-    /// The bump waits until nobody has looked up a name for so long: a program that is about to mount something has looked up the place.
+    /// The bump waits until no process has looked up a name for so long: a program that is about to mount something has looked up the place.
     private static let quiet: UInt64 = 20_000_000
     /// A busy mount is never quiet.
     private static let longestWait: UInt64 = 1_000_000_000
@@ -51,7 +51,9 @@ final class MountTableWatch: Sendable {
         table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
         listener = elsewhere.join(device, wake: wake)
         kernel.cache.watchMountTable(
-            try .ofThisProcess { [elsewhere, weak self] in self.map { elsewhere.mayDiffer(since: $0.seen.load(ordering: .relaxed)) } ?? false })
+            try .ofThisProcess { [elsewhere, weak self] in
+                self.map { elsewhere.mayDiffer(since: $0.seen.load(ordering: .relaxed)) } ?? false
+            })
     }
 
     func end() { elsewhere.leave(listener) }
@@ -126,7 +128,8 @@ final class MountTableWatch: Sendable {
             // Right after it was made entries were still exposed, and a right was revoked.
             if gone.bumps < bumps {
                 let path = String(decoding: gone.mounted.path, as: UTF8.self)
-                report("""
+                report(
+                    """
                     \(path): a mount in the namespace of \(gone.holder) is gone. A right was revoked in the moment when it was made, which \
                     detaches it. Where that must not happen, mount with cache=strict (docs/security.md)
                     """)
@@ -136,7 +139,8 @@ final class MountTableWatch: Sendable {
             let holder = elsewhere.holder(of: new.namespace) ?? "an unknown process"
             if mounts.elsewhere.isEmpty, mounts.lastReport == 0 || now >= mounts.lastReport + Self.reportInterval {
                 mounts.lastReport = now
-                report("""
+                report(
+                    """
                     \(String(decoding: new.path, as: UTF8.self)): mounted in the namespace of \(holder), on an object of this mount. \
                     While it is there, the kernel caches no names of this mount, as with cache=strict
                     """)

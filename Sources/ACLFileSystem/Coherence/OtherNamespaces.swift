@@ -125,7 +125,7 @@ final class OtherNamespaces: Sendable {
         }
     }
 
-    /// Notes a mount if it is on an object of ours.
+    /// Notes a mount if it is on an object of an own mount.
     private func note(
         _ mount: UInt64, _ found: MountState, in namespace: UInt64, parentDevice: UInt64? = nil, _ state: inout State
     ) {

@@ -48,7 +48,10 @@ struct MountsBelowTests {
             echo >&4; wait $p
             """
         let pipes = [fixture.mountpoint + ".in", fixture.mountpoint + ".out"]
-        for pipe in pipes { #expect(mkfifo(pipe, 0o666) == 0); chmod(pipe, 0o666) }
+        for pipe in pipes {
+            #expect(mkfifo(pipe, 0o666) == 0)
+            chmod(pipe, 0o666)
+        }
         defer { for pipe in pipes { unlink(pipe) } }
         let result = try Spawn.run(["bash", "-c", script, fixture.mountpoint, fixture.backing, pipes[0], pipes[1]])
         #expect(result.status == 0, "\(result)")
