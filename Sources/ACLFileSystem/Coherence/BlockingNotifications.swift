@@ -53,7 +53,7 @@ final class BlockingNotifications: Sendable {
             let remaining = invalidated.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
             if !remaining.isEmpty {
                 for candidate in remaining { candidate.node.revalidation.noteInvalidation() }
-                cache.requestBump()
+                cache.requestRecoveryBump()
                 SystemTime.sleep(milliseconds: 40)
             }
         }

@@ -10,22 +10,26 @@ final class CacheClock: Sendable {
     /// - Parameters:
     ///   - kernel: whose entries the thread invalidates.
     ///   - device: of this mount; nil if unknown, and then mounts below are not noticed.
+    ///   - report: writes a line for the administrator.
     /// - Throws: if the mount table cannot be opened or no thread can be started.
-    init(_ kernel: KernelView, device: UInt64?) throws(Errno) {
+    init(_ kernel: KernelView, device: UInt64?, report: @escaping @Sendable (String) -> Void) throws(Errno) {
         let waiter = try Waiter()
         self.waiter = waiter
-        let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        if device != nil { kernel.cache.watchMountTable(try .ofThisProcess()) }
+        let watch = try device.map { (device) throws(Errno) in
+            try MountTableWatch(device, kernel, report, wake: { waiter.wake() })
+        }
         kernel.cache.onEarlierDeadline { waiter.wake() }
         _ = try Thread.start(name: "aclfs-clock") { [self] in
-            var inside = MountsInside()
+            var mounts = MountsSeen()
             while !isStopped.load(ordering: .relaxed) {
-                if let device { Self.readMountTable(table, device, kernel, &inside) }
+                watch?.read(&mounts)
                 var news: Waiter.Reasons = []
-                // The mount table comes before the deadlines: a bump would detach a mount that was made a moment ago.
+                // The mount tables come before the deadlines: a bump would detach a mount that was made a moment ago.
                 while !news.contains(.watched), !kernel.cache.isMountTableReadDue, !isStopped.load(ordering: .relaxed) {
                     let now = SystemTime.monotonic()
-                    if inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
+                    if watch?.mustRead(mounts, now) == true { break }
+                    if mounts.inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
+                    watch?.resume(&mounts, now)
                     kernel.cache.tick(now, isKnown: { kernel.loader.nodes.find($0) != nil }, kernel.check)
                     kernel.invalidateDeferredEntries()
                     kernel.invalidateEndedGrants()
@@ -35,12 +39,13 @@ final class CacheClock: Sendable {
                     kernel.dropRemovedObjects(now)
                     let deadlines = [
                         kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry, kernel.nextRemovalCheck,
-                        kernel.cache.unknown.nextDue,
+                        kernel.cache.unknown.nextDue, watch?.nextDue(mounts, now),
                     ]
                     let due = deadlines.compactMap { $0 }.min()
-                    news = waiter.wait(watching: device == nil ? -1 : table.rawValue, until: due)
+                    news = waiter.wait(watching: watch?.table.rawValue ?? -1, readable: watch?.elsewhere.descriptor ?? -1, until: due)
                 }
             }
+            watch?.end()
         }
     }
 
@@ -66,29 +71,10 @@ final class CacheClock: Sendable {
             }
         }
     }
-
-    private static func readMountTable(
-        _ table: SharedDescriptor, _ device: UInt64, _ kernel: KernelView, _ inside: inout MountsInside
-    ) {
-        kernel.cache.beginMountTableRead()
-        var mayBeBelow = true
-        // A table that cannot be read may hide a mount, so it counts as one.
-        if let mounts = try? MountInfo.read(table.rawValue) {
-            if inside.update(kernel.loader.tree.mountsInside(mounts)) {
-                kernel.loader.tree.forgetDescriptors()
-                kernel.cache.requestBump()
-            }
-            kernel.mountsBelow.update(mounts, device: device, tree: kernel.loader.tree)
-            mayBeBelow = kernel.mountsBelow.exist
-        }
-        if mayBeBelow { kernel.suspendForMountsBelow() }
-        kernel.cache.endMountTableRead()
-        if !mayBeBelow { kernel.cache.resume(.mountsBelow) }
-    }
 }
 
 /// The mounts inside the backing directory. A mount changes what names lead to, but no ctime.
-private struct MountsInside {
+struct MountsInside {
     /// Nanoseconds. A look-up that began before a mount takes less.
     private static let longestLookup: UInt64 = 10_000_000_000
 

@@ -44,12 +44,13 @@ final class KernelView: Sendable {
     /// Attaches the notifier. Call once, before the session loop starts.
     /// - Parameters:
     ///   - notifier: to this mount's kernel.
-    ///   - device: of the mount, from the mount table; nil if it is not there.
-    func start(_ notifier: Notifier, device: UInt64?) throws(Errno) {
+    ///   - device: of the mount; nil if unknown.
+    ///   - report: writes a line for the administrator.
+    func start(_ notifier: Notifier, device: UInt64?, report: @escaping @Sendable (String) -> Void) throws(Errno) {
         cache.attach(notifier)
         try notifications.start(notifier, loader.nodes, cache)
         do throws(Errno) {
-            let started = try CacheClock(self, device: device)
+            let started = try CacheClock(self, device: device, report: report)
             clock.withLock { $0 = started }
         } catch {
             notifications.stop()
@@ -69,8 +70,8 @@ final class KernelView: Sendable {
     /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).
     var leavesSetIDToDaemon: Bool { agreed.withLock { $0?.negotiated.killPriv2 ?? true } }
 
-    /// Whether it is known that nothing is mounted on an object of this mount, in the daemon's namespace. If the mount table has changed, the
-    /// answer is no until the clock's thread has read it.
+    /// Whether it is known that nothing is mounted on an object of this mount. If a mount table has changed, the answer is no until the
+    /// clock's thread has read it.
     var areNoMountsBelow: Bool { cache.confirmMayInvalidate() && cache.isMountTableKnown && !mountsBelow.exist }
 
     /// Ends the threads. The mount is gone.
@@ -128,7 +129,10 @@ extension KernelView {
             } ?? false
         defer { invalidateElsewhere(object.object, onlyEntries: onlyEntries) }
         guard let node = object.node else { return }
-        if isNoLongerUniversal(.search, object, after), node.isDirectory { cache.invalidateEntries(below: node) }
+        if isNoLongerUniversal(.search, object, after), node.isDirectory {
+            cache.invalidateEntries(
+                below: node, charging: .init(object.object, owner: object.facts.owner), isLocked: !share.hasSeveralMounts)
+        }
         if repliesWithAttributes { return }
         cache.invalidateAttributes(of: node.id)
         // The kernel runs programs by mode and owner, so it must take them from the next answer.
@@ -158,7 +162,8 @@ extension KernelView {
                 loader.nodes.node(of: object.object)?.id, from: old, to: name, below: new,
                 watchedSince: areWatched ? destination.status.ctime : nil)
         } else {
-            cache.invalidateEntries(below: old)
+            cache.invalidateEntries(
+                below: old, charging: .init(object.object, owner: object.facts.owner), isLocked: !share.hasSeveralMounts)
         }
     }
 

@@ -33,11 +33,12 @@ final class MountsBelow: Sendable {
     /// - Parameters:
     ///   - table: all mounts of the namespace.
     ///   - device: of this mount.
+    ///   - others: the names to mounts in other namespaces.
     ///   - tree: of this mount, to resolve the paths.
-    func update(_ table: [MountInfo], device: UInt64, tree: BackingTree) {
+    func update(_ table: [MountInfo], device: UInt64, others: [[[UInt8]]] = [], tree: BackingTree) {
         var found: Set<NameOnPath> = []
         var count = 0
-        for path in Self.paths(in: table, device: device) {
+        for path in Self.paths(in: table, device: device) + others {
             count += 1
             var directory = tree.root
             for name in path {
@@ -65,10 +66,18 @@ final class MountsBelow: Sendable {
         var own: [UInt64: MountInfo] = [:]
         for mount in table where mount.device == device { own[mount.id] = mount }
         return table.compactMap { mount in
-            guard let host = own[mount.parent], mount.path.starts(with: host.path) else { return nil }
-            let inside = mount.path.dropFirst(host.path == [0x2F] ? 0 : host.path.count)
-            let components = (host.root + inside).split(separator: 0x2F).map { Array($0) }
-            return components.isEmpty ? nil : components
+            own[mount.parent].flatMap { names(at: mount.path, on: $0.path, $0.root) }
         }
+    }
+
+    /// The names from a file system's root to a mount on it; nil if it is on the root itself.
+    /// - Parameters:
+    ///   - path: of the mount.
+    ///   - host: the path of the mount that it is on.
+    ///   - root: of the latter, in its file system.
+    static func names(at path: [UInt8], on host: [UInt8], _ root: [UInt8]) -> [[UInt8]]? {
+        guard path.starts(with: host) else { return nil }
+        let components = (root + path.dropFirst(host == [0x2F] ? 0 : host.count)).split(separator: 0x2F).map { Array($0) }
+        return components.isEmpty ? nil : components
     }
 }

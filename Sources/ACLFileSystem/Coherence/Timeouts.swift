@@ -42,7 +42,7 @@ extension KernelView {
             node: node.id, generation: generation, attributes: attributes(of: child),
             attributesValidFor: isNew || hasSeveralNames(child)
                 ? prepareUncacheable(child, of: node) : prepareCacheable(child, of: node, mayBeginWatch: mayBeginWatch),
-            entryValidFor: entryTimeout(node, child.status, named: name, below: parent, isListed: isListed))
+            entryValidFor: entryTimeout(node, child, named: name, below: parent, isListed: isListed))
     }
 
     /// Sets the timeout of an entry's attributes to 0, after a change since the entry was made.
@@ -57,14 +57,15 @@ extension KernelView {
     /// The timeout of an entry in seconds. It is 0 unless every caller may search the directory; 0 for a special file that the gate
     /// guards; 0 for a directory that a stale answer could bring back (R7).
     private func entryTimeout(
-        _ node: Node, _ status: FileStatus, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
+        _ node: Node, _ object: ObjectState, named name: UnsafePointer<CChar>, below parent: ObjectState, isListed: Bool
     ) -> Double {
         guard let directory = parent.node, cache.timeouts.entry > 0, judge.everyCallerHolds(.search, on: parent),
-            judge.gate.rights(behind: node.object.kind) == nil
+            judge.gate.rights(behind: node.object.kind) == nil, isAffordable(object, below: parent)
         else {
+            cache.noteUncacheableAnswer()
             if node.isDirectory {
                 node.revalidation.mark()
-                cache.invalidateOldTimeout(of: node)
+                cache.invalidateOldTimeout(of: node, charging: account(of: parent))
             } else {
                 cache.noteUncacheableEntry(node)
             }
@@ -74,13 +75,21 @@ extension KernelView {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
-        let child = NamedChild(node: node, isOnOtherMount: status.mountID != parent.status.mountID)
+        let child = NamedChild(node: node, isOnOtherMount: object.status.mountID != parent.status.mountID)
         return cache.expose(name, child, below: directory, at: parent.status.ctime, isListed: isListed) { tells(parent, of: $0) }
+    }
+
+    /// Who pays for a bump that entries of an object, or below it, require.
+    private func account(of object: ObjectState) -> BumpBudget.Account { .init(object.object, owner: object.facts.owner) }
+
+    /// Whether an entry may be cacheable as far as its cost for others goes.
+    func isAffordable(_ object: ObjectState?, below parent: ObjectState) -> Bool {
+        cache.isAffordable(account(of: parent), object.map { account(of: $0) })
     }
 
     /// The timeout of the answer that there is no such name, in seconds.
     func absenceTimeout(of name: UnsafePointer<CChar>, below parent: ObjectState) -> Double {
-        guard let directory = parent.node, judge.everyCallerHolds(.search, on: parent) else { return 0 }
+        guard let directory = parent.node, judge.everyCallerHolds(.search, on: parent), isAffordable(nil, below: parent) else { return 0 }
         return cache.expose(name, nil, below: directory, at: parent.status.ctime) { tells(parent, of: $0) }
     }
 

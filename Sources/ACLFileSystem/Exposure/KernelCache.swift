@@ -28,6 +28,9 @@ final class KernelCache: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
+    /// When an entry was last answered uncacheable, in monotonic nanoseconds.
+    private let lastUncacheable = Atomic<UInt64>(0)
+
     /// Called when a deadline is earlier than the clock thread knows.
     private let alarm = Lock(Alarm())
 
@@ -80,6 +83,12 @@ final class KernelCache: Sendable {
     /// has changed, wakes the clock thread to read it.
     func confirmMayInvalidate() -> Bool { change { $0.confirmMountTable() && !$0.suspension.contains(.mountsBelow) } }
 
+    /// Whether a bump would detach a mount now: entries are exposed, and nothing is known to be mounted below.
+    var hasExposedEntries: Bool { state.withLock { !$0.exposed.isEmpty && !$0.suspension.contains(.mountsBelow) } }
+
+    /// Whether the deadline of a bump has passed.
+    func isBumpDue(_ now: UInt64) -> Bool { state.withLock { $0.isBumpDue(now) } }
+
     /// Whether the mount table is read, and no invalidation is in flight. If the table has changed, wakes the clock thread to read
     /// it.
     func confirmInvalidated() -> Bool { change { $0.confirmMountTable() && $0.inFlight.isEmpty } }
@@ -108,6 +117,11 @@ final class KernelCache: Sendable {
 // MARK: Exposure
 
 extension KernelCache {
+    /// Whether no entry was answered uncacheable for so many nanoseconds. While all are, no program then looks up the place of a mount.
+    func isQuiet(for duration: UInt64, _ now: UInt64) -> Bool { lastUncacheable.load(ordering: .relaxed) + duration <= now }
+
+    func noteUncacheableAnswer() { lastUncacheable.store(SystemTime.monotonic(), ordering: .relaxed) }
+
     /// Notes that an entry was answered uncacheable.
     func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
@@ -120,6 +134,17 @@ extension KernelCache {
     func isUnexpectedLookup(_ directory: Node) -> Bool {
         let last = directory.lastCacheable.load(ordering: .relaxed)
         return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
+    }
+
+    /// Whether entries below this directory, and entries of this object, may be exposed: not if the revocations of their owners cost
+    /// others too much at present (`BumpBudget`).
+    func isAffordable(_ directory: BumpBudget.Account, _ child: BumpBudget.Account?) -> Bool {
+        state.withLock { state in
+            if state.budget.isUnused { return true }
+            let now = SystemTime.monotonic()
+            state.budget.forgetPaid(now)
+            return !state.budget.isOver(directory, now) && !(child.map { state.budget.isOver($0, now) } ?? false)
+        }
     }
 
     /// Exposes an entry. The caller knows that `search` on the parent is universal, and holds the metadata lock. So a change of
@@ -230,11 +255,18 @@ extension KernelCache {
 extension KernelCache {
     /// Bumps the epoch if an entry below this directory is exposed. Call it after the change and before the reply (R1, R2). It
     /// takes no lock of the kernel.
-    func invalidateEntries(below directory: Node) {
+    /// - Parameters:
+    ///   - account: who pays.
+    ///   - isLocked: the kernel holds the directory's lock. It has then used all listings that it got, and one bump is enough for these.
+    func invalidateEntries(below directory: Node, charging account: BumpBudget.Account? = nil, isLocked: Bool = false) {
         change { state in
-            let isListed = directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+            let isListed =
+                directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
+                && !directory.areListingsInvalid.load(ordering: .sequentiallyConsistent)
             guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
             state.bump()
+            if isLocked { directory.areListingsInvalid.store(true, ordering: .sequentiallyConsistent) }
+            if let account { state.budget.charge(account, SystemTime.monotonic()) }
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
@@ -242,12 +274,16 @@ extension KernelCache {
     /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
     /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
     /// timeout is then gone.
-    func invalidateOldTimeout(of directory: Node) {
+    /// - Parameter account: who pays. Without a budget nothing is done: the window stays open, for directories of this account.
+    func invalidateOldTimeout(of directory: Node, charging account: BumpBudget.Account) {
         guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
         change { state in
             // Entries are invalidated singly at present, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
+            let now = SystemTime.monotonic()
+            guard state.budget.isUnused || !state.budget.isOver(account, now) else { return }
             state.bump()
+            state.budget.charge(account, now)
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
     }
@@ -270,6 +306,17 @@ extension KernelCache {
     func invalidateKnownAttributes(of node: NodeID) -> Bool {
         let notifier = state.withLock { $0.notifier }
         return notifier?.invalidateAttributes(of: node) != Errno.noent.rawValue
+    }
+
+    /// As `requestBump`, but once in a second at most: nothing depends on it but the speed of a walk.
+    func requestRecoveryBump() {
+        let isDue = state.withLock { state in
+            let now = SystemTime.monotonic()
+            guard now >= state.lastRecoveryBump + 1_000_000_000 else { return false }
+            state.lastRecoveryBump = now
+            return true
+        }
+        if isDue { requestBump() }
     }
 
     /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
@@ -315,6 +362,12 @@ extension KernelCache {
             return state.deferredBatch
         }
     }
+
+    /// Whether entries are uncacheable for this reason.
+    func isSuspended(_ reason: Suspension) -> Bool { state.withLock { $0.suspension.contains(reason) } }
+
+    /// The number of bumps so far.
+    var bumps: UInt64 { state.withLock { $0.bumps } }
 
     func isInFlight(_ ticket: NamesInFlight.Ticket) -> Bool { state.withLock { $0.inFlight.contains(ticket) } }
 

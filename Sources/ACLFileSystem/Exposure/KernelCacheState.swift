@@ -32,6 +32,7 @@ struct KernelCacheState {
     var inFlight = NamesInFlight()
     /// Entries of listings of earlier epochs that the kernel used while something was mounted below. They are not invalidated yet.
     var deferredBatch: NamesInFlight.Batch?
+    var budget = BumpBudget()
     /// When a bump was last made to make uncacheable entries cacheable again, in monotonic nanoseconds.
     var lastRecoveryBump: UInt64 = 0
 

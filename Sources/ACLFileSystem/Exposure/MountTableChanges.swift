@@ -17,9 +17,10 @@ struct MountTableChanges: Sendable {
     init(_ takeChange: @escaping @Sendable () -> Bool) { self.takeChange = takeChange }
 
     /// Opens a descriptor of its own, because the kernel reports a change once for each descriptor.
-    static func ofThisProcess() throws(Errno) -> MountTableChanges {
+    /// - Parameter mayDifferElsewhere: whether mounts in other namespaces may have changed since the clock thread read them.
+    static func ofThisProcess(_ mayDifferElsewhere: @escaping @Sendable () -> Bool) throws(Errno) -> MountTableChanges {
         let table = SharedDescriptor(try Syscall.open("/proc/self/mountinfo", OpenFlag.readOnly))
-        return MountTableChanges { Syscall.hasExceptionalCondition(table.rawValue) }
+        return MountTableChanges { Syscall.hasExceptionalCondition(table.rawValue) || mayDifferElsewhere() }
     }
 
     /// Whether the table was read since its last change, or a bump was deferred for the longest time. Otherwise notes the deferral.

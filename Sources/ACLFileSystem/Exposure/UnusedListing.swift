@@ -1,5 +1,6 @@
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 /// The last READDIRPLUS reply of a handle, until the kernel has used it (R5). The node of the directory counts it.
 final class UnusedListing: Sendable {
@@ -34,6 +35,7 @@ final class UnusedListing: Sendable {
         state.withLock { state in
             let before = state.names.size
             state.names.append(name, child, in: node.id)
+            node.areListingsInvalid.store(false, ordering: .sequentiallyConsistent)
             cache.noteUnused(bytes: state.names.size - before)
         }
     }

@@ -72,7 +72,7 @@ public final class FileSystem: Sendable {
     /// - Throws: if a thread cannot be started, or the mount cannot join the others of its tree.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
         data.backingIDs.attach(notifier)
-        try kernel.start(notifier, device: device)
+        try kernel.start(notifier, device: device, report: report)
         do throws(Errno) { try join() } catch {
             // Joining failed. Disconnect, or the notifier's threads keep the descriptor open.
             disconnect()

@@ -20,6 +20,8 @@ final class Node: Sendable {
     let wasListedAtRest = Atomic<Bool>(false)
     /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
     let unusedListings = Atomic<Int>(0)
+    /// The kernel had used all of these when entries below were last invalidated, and none with objects has followed.
+    let areListingsInvalid = Atomic<Bool>(false)
     let revalidation = Revalidation()
     let attributeTimeout = AttributeTimeout()
     /// The mode, owner, size, links or times that the kernel has may be older than a change through another mount of the tree.

@@ -136,7 +136,9 @@ extension DirectoryOperations {
         var parent = try loader.load(directory.node)
         try permitListing(parent, caller)
         // With several mounts no listing exposes objects (R4).
-        let exposesEntries = kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
+        let exposesEntries =
+            kernel.cache.mayShowObjects && !share.hasSeveralMounts && judge.everyCallerHolds(.search, on: parent)
+            && kernel.isAffordable(nil, below: parent)
         if exposesEntries { kernel.watchNames(of: &parent) }
         var isAtRest =
             exposesEntries && (offset > 0 ? directory.node.wasListedAtRest.load(ordering: .relaxed) : kernel.tells(parent, of: .event))
@@ -165,7 +167,7 @@ extension DirectoryOperations {
     /// The entry of a listed name; nil if it would be uncacheable.
     private func listedEntry(_ name: UnsafePointer<CChar>, below parent: ObjectState, mayBeginWatch: Bool) -> Entry? {
         guard let child = try? loader.child(name, of: parent), judge.gate.rights(behind: child.object.kind) == nil,
-            !child.location.rights.isEmpty
+            !child.location.rights.isEmpty, kernel.isAffordable(child, below: parent)
         else { return nil }
         // A marked directory is left out (R7).
         if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }

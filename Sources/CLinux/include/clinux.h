@@ -209,6 +209,28 @@ int32_t aclfs_events_flush(int32_t events);
 /* Decodes the first event in the bytes of a read(2). Returns its length; 0: there is no whole event. */
 uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event *out);
 
+/* --- Mount namespaces (namespaces.c) --- */
+
+/* Step 0: the id of the mount namespace of a descriptor; 1, -1: a descriptor and the id of the next or previous one in the kernel's order
+ * that the caller has CAP_SYS_ADMIN over. -ENOENT: there is none. -ENOTTY before Linux 6.12. */
+int32_t aclfs_mount_namespace(int32_t from, int32_t step, uint64_t *id);
+/* The owner of the user namespace that a mount namespace belongs to. */
+int32_t aclfs_namespace_owner(int32_t mounts, uint32_t *uid);
+/* The ids of the mounts of a namespace behind `after` (0: from the first one), as many as there is room for. */
+int64_t aclfs_list_mounts(uint64_t space, uint64_t after, uint64_t *ids, uint64_t count);
+struct aclfs_mount_place {
+  uint64_t parent; /* the id of the mount that it is attached to */
+  uint64_t device; /* the major number in the upper 32 bits */
+};
+/* With `texts`: the mount's root in its file system, NUL, the path of its mount point, NUL. -ENOENT: there is no such mount. */
+int32_t aclfs_place_of_mount(uint64_t space, uint64_t mount, struct aclfs_mount_place *out, char *_Nullable texts, uint64_t size);
+/* A descriptor of the mounts that are attached and detached. -EINVAL before Linux 6.15. */
+int32_t aclfs_mount_events_open(void);
+/* Adds a namespace. The mark does not keep it alive. */
+int32_t aclfs_mount_events_mark(int32_t events, int32_t space);
+/* The mounts of the next events; 0: there are none. -EOVERFLOW: events were lost. */
+int64_t aclfs_mount_events_take(int32_t events, uint64_t *ids, uint64_t count);
+
 /* Names in one directory (inotify): a file of a name was written and closed, or got or lost the name. */
 static const int32_t aclfs_NAME_WRITTEN = 1, aclfs_NAME_LOST = 2, aclfs_NAMES_ENDED = 4;
 /* A descriptor of such events that does not block. */

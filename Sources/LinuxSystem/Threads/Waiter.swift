@@ -16,7 +16,7 @@ public final class Waiter: Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         public static let woken = Reasons(rawValue: 1)
-        /// The watched descriptor has an exceptional condition.
+        /// A watched descriptor has an exceptional condition, or something to read.
         public static let watched = Reasons(rawValue: 2)
     }
 
@@ -41,8 +41,9 @@ public final class Waiter: Sendable {
     /// Waits.
     /// - Parameters:
     ///   - descriptor: watched for an exceptional condition; -1 = none.
+    ///   - readable: watched for something to read; -1 = none.
     ///   - deadline: in monotonic nanoseconds; nil = no deadline.
-    public func wait(watching descriptor: Int32 = -1, until deadline: UInt64?) -> Reasons {
+    public func wait(watching descriptor: Int32 = -1, readable: Int32 = -1, until deadline: UInt64?) -> Reasons {
         var timeout: Int32 = -1
         if let deadline {
             let now = SystemTime.monotonic()
@@ -52,6 +53,7 @@ public final class Waiter: Sendable {
         var polled = [
             pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0),
+            pollfd(fd: readable, events: Int16(POLLIN), revents: 0),
         ]
         guard poll(&polled, nfds_t(polled.count), timeout) > 0 else { return [] }
         var reasons: Reasons = []
@@ -60,7 +62,7 @@ public final class Waiter: Sendable {
             var bytes: (UInt64, UInt64) = (0, 0)
             while read(reading.rawValue, &bytes, 16) > 0 {}
         }
-        if polled[1].revents != 0 { reasons.insert(.watched) }
+        if polled[1].revents != 0 || polled[2].revents != 0 { reasons.insert(.watched) }
         return reasons
     }
 }
