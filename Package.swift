@@ -151,6 +151,8 @@ let package = Package(
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         // Leaves gaps as many programs do at once; not shipped.
         .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
+        // Calls with numbers at the edges, on a mount and on the file system behind it; not shipped.
+        .executableTarget(name: "aclfs-edges", path: "Tests/EdgeClient", cSettings: shim),
         // A source with the attributes of FAT, for kernels without that; not shipped.
         .executableTarget(name: "aclfs-fat", dependencies: ["CFuse3"], path: "Tests/FATFileSystem", cSettings: shim),
         // Tries to get out of a sandbox, one way per call; not shipped.

@@ -158,6 +158,9 @@ final class CreationNotesTests {
         #expect(try !leftovers.remove(note(Timespec(sec: born.sec + 1, nsec: born.nsec))), "older than the note")
         #expect(try !leftovers.remove(note(Timespec(sec: born.sec - 60, nsec: born.nsec))), "younger than the crash")
         #expect(try !leftovers.remove(note(born, maker: geteuid() &+ 1)), "another user's")
+        for seconds in [Int64.min, .max] {
+            #expect(try !CreationLeftovers(tree, isOnServer: true).remove(note(Timespec(sec: seconds, nsec: .max))), "any stored number")
+        }
         #expect(try leftovers.remove(note(born)))
         #expect(try !leftovers.remove(note(born)), "once")
     }

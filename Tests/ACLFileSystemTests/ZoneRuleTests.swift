@@ -202,6 +202,9 @@ import Testing
         #expect(tree.remove(file) == "EPERM" && tree.make(.file, "Users/ann/Documents/new") == "EPERM")
         #expect(unlink(tree.top + "/" + file) == 0)
         #expect(tree.make(.directory, file) == "EPERM" && tree.make(.file, file) == "ok")
+        // However far away the end is that a file of grants names.
+        try tree.confined.changeGrants([grant(.readWrite, expires: .max)])
+        #expect(tree.stat(file) == "ok" && tree.confined.loader.view?.nextExpiry != nil)
         // It ends by itself.
         let end = SystemTime.now().sec + 1
         try tree.confined.changeGrants([grant(.readWrite, expires: end)])

@@ -18,10 +18,30 @@ import Testing
         #expect(AttributeSpace.extBlock(size: 0).entries(recordName: "trusted.aclfs") == 0)
     }
 
+    @Test func keepsRoomForTheRecordThatIsThereAndMoreEntries() {
+        let (space, name) = (AttributeSpace.extBlock(size: 4096), "trusted.aclfs")
+        func kept(_ space: AttributeSpace, _ present: Int?, _ entries: Int) -> Int {
+            space.reservation(recordName: name, present: present, entries: entries)
+        }
+        func footprint(_ size: Int) -> Int { AttributeSpace.footprint(name: Array(name.utf8), size: size) }
+        #expect(kept(space, nil, 32) == footprint(MetadataRecord.size(entries: 32)))
+        for present in [0, 1, 96, 127] {
+            let size = MetadataRecord.size(entries: present)
+            #expect(kept(space, size, 32) >= footprint(MetadataRecord.size(entries: min(present + 32, 128))))
+        }
+        #expect(kept(space, MetadataRecord.size(entries: 120), 128) == footprint(MetadataRecord.maximumSize), "no more than there can be")
+        #expect(kept(.extBlock(size: 1024), nil, 32) == footprint(MetadataRecord.size(entries: 4)))
+        #expect(space.forOthers(recordName: name, entries: 32) == 3224 && space.forOthers(recordName: name, entries: 0) > 3900)
+        #expect(AttributeSpace.extBlock(size: 0).forOthers(recordName: name, entries: 128) == 0)
+        for ample in [AttributeSpace.ample, .extBlock(size: 4096, spills: true)] {
+            #expect(ample.forOthers(recordName: name, entries: 128) == 65_536)
+        }
+    }
+
     private func set(_ name: String, _ size: Int, flags: Int32 = 0, _ tree: BackingTree, _ file: SharedDescriptor) throws(Errno) {
         let status = try Syscall.statx(file.rawValue)
         let bytes = [UInt8](repeating: 1, count: size)
-        try tree.keepingRoom(besides: Array(name.utf8), size: size, flags: flags, on: file.rawValue, status) { () throws(Errno) in
+        try tree.keepingRoom(besides: Array(name.utf8), size: size, flags: flags, entries: 40, on: file.rawValue, status) { () throws(Errno) in
             try Syscall.setxattr(.open(file.rawValue), name, bytes, flags: flags)
         }
     }

@@ -16,6 +16,17 @@ import Testing
         tree = try directory.tree()
     }
 
+    /// A file system stores what it likes: ext4 until 2446, which is more nanoseconds from now than 64 bits count.
+    @Test(arguments: [Int64.min, -2_147_483_648, 15_032_385_535, .max], [UInt32(0), 1, .max])
+    func anyStoredTimeHasAnAnswer(_ seconds: Int64, _ nanoseconds: UInt32) throws {
+        let file = try directory.file("file")
+        let descriptor = SharedDescriptor(try Syscall.dup(file.rawValue))
+        let device = try Syscall.statx(file.rawValue).device
+        let isCertain = ChangeTimes().identifiesState(Timespec(sec: seconds, nsec: nanoseconds), on: device, descriptor)
+        // Where each change has a time of its own, a time with nanoseconds is certain whatever it is.
+        if nanoseconds == 0 { #expect(isCertain == (seconds < 0)) }
+    }
+
     /// Whoever changes it, through the mount or behind it.
     @Test func aChangeIsSeenAtTheNextLook() throws {
         let file = try directory.file("file")

@@ -9,7 +9,8 @@ import Testing
 
     private func status(_ sandbox: ProfileSummary?, shared: String?, paths: StatusAnswer.Paths?) -> StatusAnswer {
         StatusAnswer(
-            source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", sharedKind: shared,
+            source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", attributeRoom: 3224,
+            sharedKind: shared,
             options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, runningContainers: Self.containers, sourceReach: "root",
             identitiesProblem: shared.map { "/etc/ids: \($0)" }, paths: paths,
             cache: .init(
@@ -38,7 +39,7 @@ import Testing
     @Test func isSentAsItWas() throws {
         let whole = status(ProfileSummary(RequestTests.profile, closed: "too many"), shared: "nfs", paths: paths)
         let expected: String =
-            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":"nfs","#
+            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","attribute_room":3224,"shared":"nfs","#
             + #""options":["rw","cache=auto"],"sandbox":{"profile":"p","bundle":"a.b","home":"/Users/ann","layout":"macos","closed":"too many"},"#
             + #""running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"source_reachable_by":"root","#
             + #""identities_problem":"/etc/ids: nfs","paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
@@ -47,7 +48,7 @@ import Testing
         #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
         let bare = status(nil, shared: nil, paths: nil)
         let free: String =
-            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","shared":false,"#
+            #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","attribute_room":3224,"shared":false,"#
             + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"#
             + #""source_reachable_by":"root","identities_problem":null,"paths":{},"# + rest
         #expect(String(decoding: JSONText.write(bare.json), as: UTF8.self) == free)
@@ -56,7 +57,8 @@ import Testing
     @Test func isRead() throws {
         let sent = status(ProfileSummary(RequestTests.profile, closed: "too many"), shared: "nfs", paths: paths)
         let read = StatusAnswer(reading: try JSONText.parse(JSONText.write(sent.json)))
-        #expect(read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.sharedKind == "nfs")
+        #expect(
+            read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.attributeRoom == 3224 && read.sharedKind == "nfs")
         #expect(read.options == ["rw", "cache=auto"] && read.runningSandboxes == .number(2) && read.sourceReach == "root")
         #expect(read.identitiesProblem == "/etc/ids: nfs" && status(nil, shared: nil, paths: nil).identitiesProblem == nil)
         #expect(read.runningContainers == Self.containers)

@@ -17,7 +17,8 @@ struct MountOptionsTests {
     /// `aclfs status` lists them so.
     @Test func theWordsInForceStandInTheirOrder() throws {
         let defaults = [
-            "rw", "securelevel=0", "owners", "acl", "grpid", "suiddir", "groups=process", "groups_cache=100", "metadata=auto", "cache=auto",
+            "rw", "securelevel=0", "owners", "acl", "grpid", "suiddir", "groups=process", "groups_cache=100", "metadata=auto",
+            "list_room=32", "cache=auto",
             "crossmounts", "xattr_names=linux", "posixacl=translate", "portable_acl=on", "special=gate", "passthrough=auto",
             "transport=auto", "zerofill=write", "zerofill_max=1G",
             "zerofill_budget=1G",
@@ -27,10 +28,11 @@ struct MountOptionsTests {
         try options.apply(
             "kernel_features=-uring,-epoch,audit_user_limit=3,audit_log=/l,audit=all,layout=ios,home=/h,bundle=a.b,sandbox=strict,fsname=a\\,b,"
                 + "source_mode=require-private,allow_other,unknown99,zerofill_budget=off,zerofill_max=1536,zerofill=off,transport=dev,"
-                + "passthrough=off,special=open,portable_acl=off,posixacl=off,xattr_names=both,nocrossmounts,cache=5,metadata=user,groups_cache=0,"
+                + "passthrough=off,special=open,portable_acl=off,posixacl=off,xattr_names=both,nocrossmounts,cache=5,list_room=0,metadata=user,groups_cache=0,"
                 + "groups=directory,suiddir=all,sysvgroups,noacl,noowners,securelevel=2,noexec,ro,dirsync,context=u:object")
         let all = [
             "ro", "securelevel=2", "noowners", "noacl", "nogrpid", "suiddir=all", "groups=directory", "groups_cache=0", "metadata=user",
+            "list_room=0",
             "cache=5", "nocrossmounts", "xattr_names=both", "posixacl=off", "portable_acl=off", "special=open", "passthrough=off",
             "transport=dev",
             "zerofill=off",
@@ -98,6 +100,7 @@ struct MountOptionsTests {
         ("securelevel=3", "option 'securelevel=3': expected a number from 0 to 2"),
         ("groups_cache=60001", "option 'groups_cache=60001': expected a number from 0 to 60000"),
         ("zerofill_max=1X", "option 'zerofill_max=1X': expected a size such as 1048576, 64M or 1G"),
+        ("list_room=129", "option 'list_room=129': expected a number from 0 to 128"),
         ("zerofill_budget=none", "option 'zerofill_budget=none': expected off, a size such as 1048576, 64M or 1G"),
         ("fsname=", "option 'fsname=': expected a name"),
         ("sandbox=", "option 'sandbox=': expected an installed profile's name (aclfs sandbox list), or a path with a slash"),

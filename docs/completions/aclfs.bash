@@ -110,7 +110,7 @@ _aclfs_entry() {
 
 _aclfs_mount_options() {
     local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
-        groups=process groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive
+        groups=process groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto cache=strict cache=exclusive
         cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on
         portable_acl=off special=gate special=open passthrough=auto
         passthrough=off transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max=

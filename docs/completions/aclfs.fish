@@ -78,7 +78,7 @@ end
 function __aclfs_mount_words
     string match -ra '\S+' -- '
     ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
-    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user cache=auto cache=strict cache=exclusive cache= crossmounts
+    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto cache=strict cache=exclusive cache= crossmounts
     nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
     special=open passthrough=auto passthrough=off
     transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off

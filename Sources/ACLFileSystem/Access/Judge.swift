@@ -12,11 +12,14 @@ import WireFormats
 /// `SpecialFileGate`, which it asks. `ExplainRun` asks both by itself, for questions about decisions.
 ///
 /// Denials through an open handle are counted only.
-/// It reads the facts that it is given and touches no object of the backing tree.
+/// It reads the facts that it is given and touches no object of the backing tree. Its stored properties are what decisions read and where they
+/// are recorded.
 public final class Judge: Sendable {
     /// On a confined mount: the judge of the mount whose volume it shows. nil on any other.
     private let base: Judge?
     private let volumeState: Lock<VolumeState>
+    /// Applies what the kernel has changed of the mount's flags since the volume's state was set; nil until the mount is served.
+    private let kernelFlags = Lock<(@Sendable (inout VolumeState) -> Void)?>(nil)
     let groups: GroupCache
     /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
@@ -64,6 +67,17 @@ public final class Judge: Sendable {
 
     /// The volume's state in force.
     var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
+
+    /// The volume's state with the flags that the kernel has now: a remount of the kernel alone (`mount -i -o remount`) is followed by the
+    /// daemon's own copy a moment later. It costs a call.
+    var presentVolume: VolumeState {
+        var state = volume
+        if let apply = (base ?? self).kernelFlags.withLock({ $0 }) { apply(&state) }
+        return state
+    }
+
+    /// Begins to ask for the kernel's flags where they decide.
+    func followKernel(_ apply: @escaping @Sendable (inout VolumeState) -> Void) { kernelFlags.withLock { $0 = apply } }
 
     /// Changes the volume's state. The caller holds the metadata lock for writing, so that no decision runs meanwhile.
     func changeVolume(_ body: (inout VolumeState) -> Void) {
@@ -140,10 +154,24 @@ public final class Judge: Sendable {
         var inquiry = Inquiry(
             credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: observer)
         let decision = inquiry.authorize(operation, operands.facts)
-        guard case .precondition(.protectedLink) = decision.stage, !KernelSettings.protectsHardLinks else { return decision }
-        settings.protectsHardLinks = false
-        inquiry = Inquiry(credential(caller), on: settings, sandbox: operands.confinement, observer: observer)
+        var present = settings
+        switch decision.stage {
+        case .precondition(.protectedLink): present.protectsHardLinks = KernelSettings.protectsHardLinks
+        // Nor does a request cost a call for the mount's flags, unless they are what denies it. The kernel itself refuses what would be
+        // allowed here, but not on a confined mount, whose flags are its own.
+        case .precondition(.readOnly), .precondition(.noExecution): present = presentSettings
+        default: if base != nil, decision.isAllowed, operation.dependsOnMountFlags { present = presentSettings }
+        }
+        if present == settings { return decision }
+        inquiry = Inquiry(
+            credential(caller, realIDsCount: asksByRealIDs), on: present, sandbox: operands.confinement, observer: observer)
         return inquiry.authorize(operation, operands.facts)
+    }
+
+    private var presentSettings: VolumeState {
+        var settings = presentVolume
+        settings.protectsHardLinks = KernelSettings.protectsHardLinks
+        return settings
     }
 
     /// Asks the gate whether the caller may find a special file that a look-up resolved.
@@ -209,5 +237,17 @@ public final class Judge: Sendable {
         guard let base else { return }
         entry.view = number
         base.denials.add(entry)
+    }
+}
+
+extension Operation {
+    /// Whether it may change something or execute.
+    fileprivate var dependsOnMountFlags: Bool {
+        switch self {
+        case .lookup, .list, .stat, .readACL, .readFlags, .readLink, .getXattr, .listXattr: false
+        case .access(let mask): !mask.isDisjoint(with: [.write, .execute])
+        case .open(let intent): !intent.isDisjoint(with: [.write, .append, .truncate, .execute])
+        default: true
+        }
     }
 }

@@ -53,7 +53,7 @@ extension KernelView {
         share.watched.mayWatch(object.object, in: loader.tree) && isOlder(object.status.ctime)
     }
 
-    private func isOlder(_ ctime: Timespec) -> Bool { SystemTime.now().sec - ctime.sec > Self.shortestRest }
+    private func isOlder(_ ctime: Timespec) -> Bool { ctime.sec < SystemTime.now().sec - Self.shortestRest }
 
     /// Begins to watch an object.
     /// - Returns: whether the object is the same as when it was loaded, and will not change untold.

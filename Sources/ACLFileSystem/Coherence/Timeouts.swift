@@ -110,7 +110,7 @@ extension KernelView {
     /// Whether the last change is complete: a file system moves the ctime first, and may wait for its journal before the name changes.
     static func isChangeComplete(at ctime: Timespec) -> Bool {
         let longestChange: Int64 = 10
-        return ctime.nsec != 0 && SystemTime.now().sec - ctime.sec > longestChange
+        return ctime.nsec != 0 && ctime.sec < SystemTime.now().sec - longestChange
     }
 
     /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").

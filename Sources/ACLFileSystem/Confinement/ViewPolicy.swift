@@ -133,8 +133,7 @@ final class ViewPolicy: Sendable {
             // What moves without a request is seen within a second.
             guard let end = state.policy.expires else { return state.follows ? SystemTime.monotonic() + 1_000_000_000 : nil }
             let now = SystemTime.now()
-            let seconds = end - now.sec
-            let wait = seconds <= 0 ? 0 : seconds > 1 ? 1_000_000_000 : 1_000_000_000 - UInt64(now.nsec)
+            let wait = end <= now.sec ? 0 : end > now.sec + 1 ? 1_000_000_000 : 1_000_000_000 - UInt64(now.nsec)
             return SystemTime.monotonic() + wait
         }
     }

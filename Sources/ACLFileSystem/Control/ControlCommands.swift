@@ -241,7 +241,10 @@ extension ControlServer {
         (cache.watchedObjects, cache.watchedBytes) = fileSystem.mounts.share.watched.usage
         return StatusAnswer(
             source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
-            metadata: tree.storesRecords ? tree.metadataName : "none", sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
+            metadata: tree.storesRecords ? tree.metadataName : "none",
+            attributeRoom: (try? tree.rootAttributeSpace())?.forOthers(
+                recordName: tree.metadataName, entries: fileSystem.options.listRoom),
+            sharedKind: tree.sharedFileSystem(of: tree.root)?.name,
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),

@@ -94,7 +94,8 @@ struct CreationLeftovers {
     private func isOfThatMoment(_ time: Timespec, _ note: CreationNote) -> Bool {
         let skew = isOnServer ? Self.skew : 0
         // Some file systems store whole seconds.
-        let first = Timespec(sec: note.time.sec - skew, nsec: time.nsec == 0 ? 0 : note.time.nsec)
-        return first <= time && time <= Timespec(sec: note.time.sec + Self.longest + skew, nsec: note.time.nsec)
+        var first = note.time.moved(seconds: -skew)
+        if time.nsec == 0 { first.nsec = 0 }
+        return first <= time && time <= note.time.moved(seconds: Self.longest + skew)
     }
 }

@@ -42,7 +42,7 @@ struct ExplainRun<C: Credential> {
     private(set) var failure: String?
 
     init(explainer: Explainer, credential: C) {
-        (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.volume)
+        (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.presentVolume)
     }
 
     mutating func judge(_ question: ExplainQuestion) throws(Errno) {

@@ -129,8 +129,9 @@ extension MetadataChanges {
         try held.makeCall(on: object) { () throws(Errno) in
             try allocateBlocks(for: caller) { () throws(Errno) in
                 try loader.tree.changingAttribute(of: descriptor) { () throws(Errno) in
-                    try loader.tree.keepingRoom(besides: name, size: value.count, flags: flags, on: descriptor, object.status) {
-                        () throws(Errno) in
+                    try loader.tree.keepingRoom(
+                        besides: name, size: value.count, flags: flags, entries: options.listRoom, on: descriptor, object.status
+                    ) { () throws(Errno) in
                         try name.withCName { (name) throws(Errno) in
                             try Syscall.setxattr(.any(descriptor), name, value, flags: flags)
                         }

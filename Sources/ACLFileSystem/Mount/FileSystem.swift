@@ -136,6 +136,10 @@ public final class FileSystem: Sendable {
         mounts.share.lock.withWriteLock { judge.changeVolume(body) }
     }
 
+    /// Begins to ask for the kernel's flags of the mount where they decide.
+    /// - Parameter apply: applies what the kernel has changed and `changeVolume` has not followed yet.
+    public func followKernel(_ apply: @escaping @Sendable (inout VolumeState) -> Void) { judge.followKernel(apply) }
+
     /// Applies a remount's rule for access times. Open files keep theirs.
     /// - Parameter rule: the new rule.
     public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }

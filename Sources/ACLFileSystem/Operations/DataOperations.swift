@@ -59,10 +59,13 @@ extension DataOperations {
     private func read(
         _ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
     ) throws(Errno) -> Int {
+        // The kernel asks for whole pages, and refuses a read past the last byte that a file can have.
+        let most = offset < 0 ? buffer.count : min(buffer.count, Int(Int64.max - offset))
         var total = 0
-        while total < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total...])
-            let count = try Syscall.pread(descriptor.rawValue, into: rest, offset: offset + Int64(total))
+        while total < most {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[total..<most])
+            // A sum that wraps is negative, which the kernel refuses.
+            let count = try Syscall.pread(descriptor.rawValue, into: rest, offset: offset &+ Int64(total))
             if count == 0 { break }
             total += count
         }
@@ -104,7 +107,7 @@ extension DataOperations {
         try writeAll(bytes) { (rest, done) throws(Errno) in
             try allocateBlocks(for: caller) { () throws(Errno) in
                 guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
-                return try Syscall.pwrite(descriptor.rawValue, rest, offset: position + Int64(done))
+                return try Syscall.pwrite(descriptor.rawValue, rest, offset: position &+ Int64(done))
             }
         }
     }
@@ -170,7 +173,11 @@ extension DataOperations {
         let file = try handles.file(id)
         let descriptor = try file.descriptor()
         return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
-            try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
+            let place = try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
+            if place >= 0 { return place }
+            // The kernel has counted past the last byte that a file can have. The end of a file counts as a hole.
+            guard whence == Seek.hole else { throw .io }
+            return Int64(clamping: try Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync).size)
         }
     }
 

@@ -37,9 +37,10 @@ struct Gaps {
         return hole..<min(max(data, hole), range.upperBound)
     }
 
+    /// - Returns: nil if there is none, and for an answer that is no place in a file.
     private func seek(_ offset: UInt64, _ whence: Int32) throws(Errno) -> UInt64? {
         do throws(Errno) {
-            return UInt64(try Syscall.lseek(descriptor, offset: Int64(clamping: offset), whence: whence))
+            return UInt64(exactly: try Syscall.lseek(descriptor, offset: Int64(clamping: offset), whence: whence))
         } catch {
             if error == .nxio { return nil }
             throw error
@@ -55,7 +56,8 @@ struct Gaps {
         // The file system has no size, as tmpfs may, so its free space is unknown.
         guard status.blocks > 0 else { return false }
         let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
-        let space = blocks.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
+        let (product, overflows) = blocks.multipliedReportingOverflow(by: max(status.frsize, 1))
+        let space = overflows ? .max : product
         var (start, needed) = (range.lowerBound, UInt64(0))
         // Bounds the time of the request. For more holes the reservation itself fails with ENOSPC.
         for _ in 0..<4096 {
@@ -108,7 +110,7 @@ struct Gaps {
         func reserve() throws(Errno) {
             try run(asRoot) { () throws(Errno) in
                 try Syscall.fallocate(
-                    descriptor, mode: AllocateFlag.keepSize, offset: Int64(gap.lowerBound), length: Int64(length))
+                    descriptor, mode: AllocateFlag.keepSize, offset: Int64(clamping: gap.lowerBound), length: Int64(clamping: length))
             }
         }
         do throws(Errno) {
@@ -127,7 +129,7 @@ struct Gaps {
         }
         let took = SystemTime.monotonic() - began
         let blocks = (try? Syscall.statx(descriptor).blocks) ?? status.blocks
-        if blocks > status.blocks { files.reservedBytes.add((blocks - status.blocks) * 512, ordering: .relaxed) }
+        if blocks > status.blocks { files.reservedBytes.wrappingAdd((blocks - status.blocks) &* 512, ordering: .relaxed) }
         writableFile.state.withLock { state in
             state.examinedEnd = gap.lowerBound + length
             state.pieces += 1
@@ -161,11 +163,11 @@ struct Gaps {
         let count = try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
             try run(asRoot) { () throws(Errno) in
                 try Syscall.pwrite(
-                    descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(gap.lowerBound))
+                    descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(clamping: gap.lowerBound))
             }
         }
         guard count > 0 else { return .impossible }
-        files.writtenBytes.add(UInt64(count), ordering: .relaxed)
+        files.writtenBytes.wrappingAdd(UInt64(count), ordering: .relaxed)
         let filled = gap.lowerBound + UInt64(count)
         writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
         return .more
@@ -209,8 +211,8 @@ struct Gaps {
         let began = SystemTime.monotonic()
         try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
             try Syscall.fallocate(
-                descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(gap.lowerBound),
-                length: Int64(length))
+                descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(clamping: gap.lowerBound),
+                length: Int64(clamping: length))
         }
         let took = SystemTime.monotonic() - began
         let rest = gap.lowerBound + length

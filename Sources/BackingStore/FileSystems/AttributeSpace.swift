@@ -32,6 +32,28 @@ public struct AttributeSpace: Hashable, Sendable {
         let entries = (value - MetadataRecord.size(entries: 0)) / MetadataRecord.entrySize
         return min(max(entries, 0), ACL.maximumEntryCount)
     }
+
+    /// The space that is kept for a record, in bytes: as it is, and with so many entries more, up to the longest. Where that never fits (blocks
+    /// of 1 and 2 KiB), four more at most, so that others get some.
+    /// - Parameter present: the size of the record that is there; nil: none.
+    func reservation(recordName: String, present: Int?, entries: Int) -> Int {
+        let name = Array(recordName.utf8)
+        let longestFits = capacity.map { Self.footprint(name: name, size: MetadataRecord.maximumSize) <= $0 } ?? true
+        // A record without a list also needs the list's header.
+        let size = (present ?? 0) + MetadataRecord.size(entries: longestFits ? entries : min(entries, 4))
+        return Self.footprint(name: name, size: longestFits ? min(size, MetadataRecord.maximumSize) : size)
+    }
+
+    /// The largest value of another attribute on an object without a list, in bytes: 64 KiB for each where there is space for each, else
+    /// less for all together.
+    public func forOthers(recordName: String, entries: Int) -> Int {
+        guard let capacity, !spills else { return Self.largestValue }
+        let left = capacity - reservation(recordName: recordName, present: nil, entries: entries)
+        return min(max(left - Self.footprint(name: Array("user.name".utf8), size: 0), 0), Self.largestValue)
+    }
+
+    /// The kernel's limit.
+    public static let largestValue = 65_536
 }
 
 extension AttributeSpace {
@@ -41,7 +63,7 @@ extension AttributeSpace {
         let status = try Syscall.fstatvfs(directory)
         switch status.type {
         case FileSystemType.ext4:
-            return extBlock(size: Int(status.bsize), spills: holdsLargeValues(directory, recordName))
+            return extBlock(size: Int(clamping: status.bsize), spills: holdsLargeValues(directory, recordName))
         case FileSystemType.xfs, FileSystemType.btrfs, FileSystemType.tmpfs: return .ample
         default:
             // On a full file system a failure proves nothing.
@@ -53,7 +75,7 @@ extension AttributeSpace {
     /// By the type only, without a directory for a test file.
     static func known(_ descriptor: Int32) throws(Errno) -> AttributeSpace {
         let status = try Syscall.fstatvfs(descriptor)
-        return status.type == FileSystemType.ext4 ? extBlock(size: Int(status.bsize)) : .ample
+        return status.type == FileSystemType.ext4 ? extBlock(size: Int(clamping: status.bsize)) : .ample
     }
 
     private static func scratch(_ directory: Int32) -> OwnedDescriptor? {

@@ -37,9 +37,7 @@ final class ChangeTimes: Sendable {
         case .always where !isWhole: return true
         case .never: return false
         case .always, .afterTick:
-            let now = SystemTime.now()
-            let age = (now.sec - ctime.sec) * 1_000_000_000 + Int64(now.nsec) - Int64(ctime.nsec)
-            return age >= (isWhole ? Self.wholeSecondTick : Self.tick)
+            return ctime <= SystemTime.now().moved(nanoseconds: isWhole ? -Self.wholeSecondTick : -Self.tick)
         }
     }
 

@@ -5,19 +5,19 @@ extension BackingTree {
     /// Sets an attribute by `act` unless that would leave too little space for a record. Otherwise a caller who may write
     /// attributes could prevent each later deny entry.
     ///
-    /// Where the attribute space is small (docs/decisions/0006-room-for-the-record.md), the longest record must still fit, or,
-    /// where it never does, the present record and four more entries. A value that does not grow is never refused. Call it with a
-    /// lock on the object's attributes.
+    /// Where the attribute space is small (docs/decisions/0006-room-for-the-record.md), the present record and more entries must still fit. A
+    /// value that does not grow is never refused. Call it with a lock on the object's attributes.
     /// - Parameters:
     ///   - name: the attribute.
     ///   - size: of its new value, in bytes.
     ///   - flags: of `XattrFlag`.
+    ///   - entries: how many more.
     ///   - descriptor: any descriptor of the object.
     ///   - status: its status.
     ///   - act: sets the attribute.
     /// - Throws: `nospc`; and the error of `act`.
     public func keepingRoom(
-        besides name: [UInt8], size: Int, flags: Int32, on descriptor: Int32, _ status: FileStatus,
+        besides name: [UInt8], size: Int, flags: Int32, entries: Int, on descriptor: Int32, _ status: FileStatus,
         _ act: () throws(Errno) -> Void
     ) throws(Errno) {
         let space = try space(of: descriptor, status)
@@ -30,7 +30,7 @@ extension BackingTree {
         if let old = present.sameName, asked <= AttributeSpace.footprint(name: name, size: old) { return try act() }
         let free = capacity - present.others - asked
         if !space.spills {
-            guard reserve(in: capacity, present: present.record) <= free else { throw .nospc }
+            guard space.reservation(recordName: metadataName, present: present.record, entries: entries) <= free else { throw .nospc }
             return try act()
         }
         // The record's value is stored elsewhere; its name must exist or fit.
@@ -47,13 +47,6 @@ extension BackingTree {
         let result = Result { () throws(Errno) in try act() }
         try Syscall.removexattr(.any(descriptor), metadataName)
         try result.get()
-    }
-
-    private func reserve(in capacity: Int, present: Int?) -> Int {
-        let longest = footprint(ofRecord: MetadataRecord.maximumSize)
-        if longest <= capacity { return longest }
-        // A record without a list also needs the list's header.
-        return footprint(ofRecord: (present ?? 0) + MetadataRecord.size(entries: 4))
     }
 
     private func footprint(ofRecord size: Int) -> Int {

@@ -2,6 +2,7 @@ import ACLFormats
 import ControlProtocol
 import Glibc
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// `aclfs status [--json] [MOUNTPOINT]`: the state of one mount, or of all.
@@ -77,6 +78,7 @@ package enum StatusReport {
                 "\(escapedName(mount.path.utf8)):",
                 "\(escapedName(status.source ?? [])) (metadata in \(status.metadata ?? "?"))",
             ],
+            ["  other attributes:", status.attributeRoom.map { AttributeRoom.text(Int($0)) } ?? "?"],
             ["  options:", status.options.joined(separator: ",")],
             ["  changed by other hosts:", others],
             ["  sandbox:", status.tellsSandbox ? sandbox(status.sandbox) : "?"],

@@ -70,7 +70,8 @@ enum SourceChecks {
                 return .problem(shown, "\(name) cannot be read: \(error)", do: "name a directory of this user's own")
             }
         }
-        return .fine(shown, "its file system stores extended attributes")
+        let room = AttributeRoom.left(directory.rawValue, recordName: name).map { "; other attributes: \(AttributeRoom.text($0))" } ?? ""
+        return .fine(shown, "its file system stores extended attributes\(room)")
     }
 
     /// What `aclfs volume` keeps for each mount of it.

@@ -10,6 +10,7 @@ public struct StatusAnswer: ControlAnswer {
     ///   - version: of the program.
     ///   - owner: who mounted.
     ///   - metadata: the name of the attribute that records are kept in.
+    ///   - attributeRoom: the bytes of the largest other attribute beside a record, 64 KiB where each has so many; nil: unknown.
     ///   - sharedKind: the kind of file system, if other hosts may change the source.
     ///   - options: in force, the kernel's included.
     ///   - sandbox: nil where no profile confines the mount.
@@ -19,13 +20,16 @@ public struct StatusAnswer: ControlAnswer {
     ///   - identitiesProblem: why the file of `identities=` is not in force as it is now; nil where it is, or there is none.
     ///   - paths: nil until the kernel has introduced itself.
     public init(
-        source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, sharedKind: String?, options: [String],
+        source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, attributeRoom: Int?, sharedKind: String?,
+        options: [String],
         sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, identitiesProblem: String?,
         paths: Paths?, cache: Cache, zeroFill: ZeroFillStatus, data: DataPathStatus, counters: DecisionCounts
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
-            .init(.owner, owner), .init(.metadata, metadata), .init(.shared, sharedKind.map { .string($0) } ?? .bool(false)),
+            .init(.owner, owner), .init(.metadata, metadata),
+            .init(.attributeRoom, attributeRoom.map { .integer(Int64($0)) } ?? .null),
+            .init(.shared, sharedKind.map { .string($0) } ?? .bool(false)),
             .init(.options, .texts(options)), .init(.sandbox, sandbox.map { .object($0.members) } ?? .null),
             .init(.runningSandboxes, runningSandboxes),
             .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
@@ -40,6 +44,7 @@ public struct StatusAnswer: ControlAnswer {
 
     public var source: [UInt8]? { json.path(.source) }
     public var metadata: String? { json[.metadata]?.string }
+    public var attributeRoom: Int64? { json[.attributeRoom]?.integer }
     public var sharedKind: String? { json[.shared]?.string }
     public var options: [String] { (json[.options]?.array ?? []).compactMap(\.string) }
     public var runningSandboxes: Value? { json[.runningSandboxes].map { Value($0) } }

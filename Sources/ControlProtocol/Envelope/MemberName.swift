@@ -34,6 +34,7 @@ enum MemberName: String, Sendable, CaseIterable {
     case mountpoint
     case device
     case metadata
+    case attributeRoom = "attribute_room"
 
     // Answers about a decision.
     case allowed

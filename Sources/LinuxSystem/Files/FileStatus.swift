@@ -10,9 +10,21 @@ public struct Timespec: Hashable, Sendable, Comparable {
     public static func < (left: Timespec, right: Timespec) -> Bool {
         (left.sec, left.nsec) < (right.sec, right.nsec)
     }
+
+    /// This time, moved. A file system may store any number as a time, so the sum ends at the last time that can be told.
+    public func moved(seconds: Int64 = 0, nanoseconds: Int64 = 0) -> Timespec {
+        let second: Int64 = 1_000_000_000
+        let (quotient, rest) = (Int64(nsec) + nanoseconds % second).quotientAndRemainder(dividingBy: second)
+        // The carry into whole seconds.
+        let carry = quotient + nanoseconds / second - (rest < 0 ? 1 : 0)
+        let (whole, overflows) = sec.addingReportingOverflow(seconds)
+        let (sum, overflowsAgain) = whole.addingReportingOverflow(carry)
+        if overflows || overflowsAgain { return Timespec(sec: (overflows ? seconds : carry) < 0 ? .min : .max, nsec: 0) }
+        return Timespec(sec: sum, nsec: UInt32(rest < 0 ? rest + second : rest))
+    }
 }
 
-/// The result of statx(2). Sizes are in bytes, `blocks` in units of 512 bytes.
+/// The result of statx(2). Sizes are in bytes and at most `Int64.max`, whatever a file system says; `blocks` in units of 512 bytes.
 ///
 /// Its stored properties are those of the kernel's structure.
 public struct FileStatus: Hashable, Sendable {
@@ -55,7 +67,7 @@ public struct FileStatus: Hashable, Sendable {
         nlink = status.links
         uid = status.uid
         gid = status.gid
-        size = status.size
+        size = min(status.size, UInt64(Int64.max))
         blocks = status.blocks
         blksize = status.block_size
         atime = Timespec(sec: status.atime_sec, nsec: status.atime_nsec)

@@ -242,7 +242,8 @@ extension Syscall {
     }
 
     /// Sets the offset. On a directory, offsets are the opaque numbers of `DirectoryEntry.nextOffset`.
-    /// - Returns: the new offset.
+    /// - Returns: the new offset. With `Seek.hole` it may be negative, which is no place: the kernel counts past the last byte that a file can
+    ///   have (tmpfs, XFS, Btrfs).
     /// - Throws: nxio if `Seek.data` or `.hole` starts at or past the end.
     @discardableResult
     public static func lseek(_ descriptor: Int32, offset: Int64, whence: Int32) throws(Errno) -> Int64 {

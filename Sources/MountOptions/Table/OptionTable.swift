@@ -34,6 +34,7 @@ package enum OptionTable {
             "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.unprivilegedID,
             "root as a caller is judged as this unprivileged user"),
         .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
+        .value("list_room", \.listRoom, .number(0...128), "for how many more entries of its ACL an object's other attributes leave room"),
         .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),
         .choice(
             ["crossmounts": true, "nocrossmounts": false], \.crossMounts,

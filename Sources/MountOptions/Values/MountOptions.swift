@@ -6,6 +6,8 @@ import Authorization
 public struct MountOptions: Sendable {
     public var volume = VolumeState()
     public var metadata = MetadataPlace.auto
+    /// Further entries of each list for which other attributes leave room.
+    public var listRoom = 32
     public var xattrSpelling = XattrSpelling.linux
     public var posixACL = PosixACLs.translate
     public var portableACL = PortableACL.on

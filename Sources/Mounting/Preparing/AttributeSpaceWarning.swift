@@ -1,6 +1,7 @@
 import Authorization
 import BackingStore
 import LinuxSystem
+import MountOptions
 import ToolSupport
 
 extension PreparedMount {
@@ -15,5 +16,18 @@ extension PreparedMount {
         printError(
             "aclfs: warning: \(source): its file system has room for ACLs of \(entries) entries, not of "
                 + "\(ACL.maximumEntryCount); ext4 with 4 KiB blocks (mkfs.ext4 -b 4096) or with ea_inode has room for these")
+    }
+}
+
+/// What a file system leaves for attributes other than the record.
+package enum AttributeRoom {
+    /// Bytes; nil if it cannot be found out.
+    package static func left(_ directory: Int32, recordName: String) -> Int? {
+        try? AttributeSpace.measured(in: directory, recordName: recordName)
+            .forOthers(recordName: recordName, entries: MountOptions().listRoom)
+    }
+
+    package static func text(_ bytes: Int) -> String {
+        bytes >= AttributeSpace.largestValue ? "64 KiB each" : "\(bytes) bytes for all of an object (list_room=)"
     }
 }

@@ -85,7 +85,7 @@ struct MountRefusalTests {
         let result = try MountNamespace().run(
             #"""
             for o in owners noowners acl noacl securelevel=0 securelevel=2 grpid nogrpid bsdgroups sysvgroups suiddir \
-                nosuiddir groups=process groups_cache=0 crossmounts nocrossmounts unknown99 fsname=x metadata=auto \
+                nosuiddir groups=process groups_cache=0 crossmounts nocrossmounts unknown99 fsname=x metadata=auto list_room=0 list_room=128 \
                 metadata=trusted metadata=user xattr_names=linux xattr_names=mac xattr_names=both portable_acl=on portable_acl=off cache=auto \
                 cache=strict cache=exclusive cache=5 special=gate special=open source_mode=require-private \
                 kernel_features=-epoch,-passthrough,-uring,-statx,-killpriv2,-expire,-beneath 'kernel_features="-epoch,-uring"' \

@@ -42,19 +42,58 @@ struct SpaceForRecordTests {
         #expect(lines.count == count, sourceLocation: location)
     }
 
-    @Test func aFullListFitsBesideWhateverUsersStored() throws {
-        let fixture = try SpaceFixture(["-b", "4096"])
+    /// With `list_room=` so many; as many as a list has at all with 128.
+    @Test(arguments: [("", 32), ("list_room=128", 128), ("list_room=1", 1)])
+    func moreEntriesFitBesideWhateverUsersStored(_ option: String, _ room: Int) throws {
+        let fixture = try SpaceFixture(["-b", "4096"], mountOptions: option)
         #expect(fixture.warning == "")
-        for (name, sizes, length) in [
-            ("large", [600, 60, 4, 0], 8), ("small", [0], 8), ("long", [0], 200), ("one", [3000, 860, 700], 8),
-        ] {
+        for (name, sizes, length) in [("large", [600, 60, 4, 0], 8), ("small", [0], 8), ("long", [0], 200), ("one", [3000, 860, 700], 8)] {
             let file = fixture.place + "/" + name
             try alice.must("create", file, "0644", "0")
             #expect(try fill(file, sizes: sizes, nameLength: length) > 0)
-            try root.must("setxattr", file, "system.aclfs.acl", list(128))
-            try expectEntries(128, file)
+            try root.must("setxattr", file, "system.aclfs.acl", list(room))
+            try expectEntries(room, file)
             #expect(try alice.call("open", file, String(O_RDONLY)).isOK)
         }
+        // Beside the list that is there.
+        for present in [1, 40, 120] {
+            let file = fixture.place + "/p\(present)"
+            try alice.must("create", file, "0644", "0")
+            try root.must("setxattr", file, "system.aclfs.acl", list(present))
+            _ = try fill(file, sizes: [600, 60, 4, 0])
+            try root.must("setxattr", file, "system.aclfs.acl", list(min(present + room, 128)))
+            try expectEntries(min(present + room, 128), file)
+        }
+    }
+
+    /// What `aclfs status` and `aclfs doctor` say is what there is: a tree from a Mac survives.
+    @Test func whatAMacStoresSurvivesACopy() throws {
+        let fixture = try SpaceFixture(["-b", "4096"])
+        let room = "other attributes: 3224 bytes for all of an object (list_room=)"
+        #expect(try Spawn.run([MountTesting.program("aclfs"), "status", fixture.place]).output.contains("  \(room)"))
+        #expect(try Spawn.run([MountTesting.program("aclfs"), "doctor", fixture.backing?.directory ?? ""]).output.contains(room))
+        let result = try TestUser.alice.shell(
+            #"""
+            cd \#(fixture.nativePlace); mkdir tree; touch tree/f tree/g tree/h; value() { head -c "$1" /dev/zero | tr '\0' v; }
+            setfattr -n user.com.apple.FinderInfo -v "$(value 32)" tree/f; setfattr -n user.com.apple.quarantine -v "$(value 57)" tree/f
+            setfattr -n user.com.apple.metadata:kMDItemWhereFroms -v "$(value 1400)" tree/f
+            setfattr -n user.com.apple.metadata:_kMDItemUserTags -v "$(value 300)" tree/f
+            setfattr -n user.com.apple.ResourceFork -v "$(value 2600)" tree/g; setfattr -n user.name -v "$(value 3224)" tree/h
+            rsync -aX tree \#(fixture.place)/; echo rsync $?; cp -a tree \#(fixture.place)/copy 2>&1
+            """#)
+        #expect(result.output.hasPrefix("rsync 0"), "\(result)")
+        for name in ["f", "g", "h"] {
+            for copy in ["tree", "copy"] {
+                let dump = "getfattr -d -m ^user"
+                let (native, here) = (
+                    try TestUser.alice.shell("cd \(fixture.nativePlace)/tree; \(dump) \(name)").output,
+                    try TestUser.alice.shell("cd \(fixture.place)/\(copy); \(dump) \(name)").output
+                )
+                #expect(native == here && native.contains("user."), "\(copy)/\(name)")
+            }
+        }
+        let long = String(repeating: "v", count: 3225)
+        #expect(try alice.call("setxattr", fixture.place + "/tree/h", "user.name", long).word == "ENOSPC")
     }
 
     @Test func withSmallBlocksFourMoreEntriesFit() throws {
@@ -98,7 +137,7 @@ struct SpaceForRecordTests {
         let file = fixture.place + "/f"
         try alice.must("create", file, "0644", "0")
         // Written around aclfs, before it served: more than it would have allowed.
-        let text = String(repeating: "v", count: 2000)
+        let text = String(repeating: "v", count: 3400)
         try root.must("setxattr", fixture.backingPlace + "/f", "user.old", text)
         #expect(try alice.must("getxattr", file, "user.old") == text)
         #expect(try alice.call("setxattr", file, "user.new", "x").word == "ENOSPC")

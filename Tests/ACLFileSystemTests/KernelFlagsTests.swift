@@ -1,0 +1,24 @@
+import Authorization
+import Glibc
+import Testing
+
+@testable import ACLFileSystem
+
+/// A remount of the kernel alone counts where it decides, before the daemon's own copy has followed it.
+@Suite struct KernelFlagsTests {
+    @Test func theKernelsStateDecidesAndNotTheCopy() throws {
+        let tree = try ConfinedTree()
+        tree.free.changeVolume { $0.isReadOnly = true }
+        tree.free.followKernel { _ in }
+        func make(_ name: String) -> String {
+            do throws(Errno) {
+                let made = try tree.free.operations.names.make(.file, name, in: .root, mode: 0o600, tree.caller)
+                tree.free.operations.lookups.forgetLookups(of: made.node, 1)
+                return "ok"
+            } catch { return error.name }
+        }
+        #expect(make("a") == "EROFS", "what the kernel has not changed stays as it was said")
+        tree.free.followKernel { $0.isReadOnly = false }
+        #expect(make("a") == "ok" && tree.free.judge.volume.isReadOnly, "the copy is changed by the watcher alone")
+    }
+}
