@@ -55,6 +55,8 @@ public struct Entitlements: Sendable, Hashable {
     /// Containers that a Mac keeps in iCloud.
     public private(set) var cloudContainers: [String] = []
     public private(set) var warnings: [EntitlementProblem] = []
+    /// Keys of Apple that a file system has nothing to enforce of, such as those about the network. Real applications have many.
+    public private(set) var notAboutFiles: [String] = []
     /// The values, as in the list.
     public let values: [String: EntitlementValue]
     private var folders: [(name: String, access: EntitledAccess, key: String)] = []
@@ -79,6 +81,15 @@ public struct Entitlements: Sendable, Hashable {
         return ["app-sandbox", "inherit", "application-groups"] + stems.flatMap { stem in accessWords.map { "\(stem).\($0.word)" } }
     }()
 
+    /// Words of Apple's keys after the prefix that are not about files, or say nothing here; a point at the end stands for all that follow. Whether
+    /// a program may be written is no other question than whether a file may, and a bookmark is a grant that follows its object.
+    private static let otherWords = [
+        "network.", "device.", "personal-information.", "print", "smartcard", "scripting-targets", "automation.", "cs.", "get-task-allow",
+        "hypervisor", "virtualization", "files.bookmarks.", "files.user-selected.executable", "temporary-exception.apple-events",
+        "temporary-exception.audio-unit-host", "temporary-exception.iokit-user-client-class", "temporary-exception.mach-lookup.",
+        "temporary-exception.mach-register.", "temporary-exception.sbpl", "temporary-exception.shared-preference.",
+    ]
+
     /// - Throws: the first key, in alphabetical order, that would widen access and is malformed.
     public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
         self.values = values
@@ -89,7 +100,7 @@ public struct Entitlements: Sendable, Hashable {
                 continue
             }
             guard key.hasPrefix(Self.prefix) else {
-                warnings.append(EntitlementProblem(key: key, message: "not a key about files; ignored"))
+                note(key, in: Self.words.map { Self.prefix + $0 } + [Self.cloudKey], isApples: true)
                 continue
             }
             try take(key, String(key.dropFirst(Self.prefix.count)), value)
@@ -118,9 +129,17 @@ public struct Entitlements: Sendable, Hashable {
                 let stem = String(word.dropLast(ending.count + 1))
                 if try takeAccess(key, stem, access, value) { return }
             }
-            let hint = nearestWord(to: word.utf8, in: Self.words).map { "; did you mean '\(Self.prefix)\($0)'?" } ?? ""
-            warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here" + hint))
+            let isApples = Self.otherWords.contains { $0.hasSuffix(".") ? word.hasPrefix($0) : word == $0 }
+            note(key, in: Self.words.map { Self.prefix + $0 }, isApples: isApples)
         }
+    }
+
+    /// Notes a key that allows nothing here: as a warning if the author may have meant another one.
+    private mutating func note(_ key: String, in known: [String], isApples: Bool) {
+        let near = isApples && key.hasPrefix(Self.prefix) ? nil : nearestWord(to: key.utf8, in: known)
+        if isApples, near == nil { return notAboutFiles.append(key) }
+        let hint = near.map { "; did you mean '\($0)'?" } ?? ""
+        warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here" + hint))
     }
 
     /// - Returns: whether the key is known.

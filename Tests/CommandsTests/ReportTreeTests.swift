@@ -156,6 +156,32 @@ struct ReportTreeTests {
         #expect(kinds("5EFD76A1-0DAF-4B6E-9E3E-55E1E4C53B1E allow read", isTop: true) == [.unknownIdentity])
     }
 
+    /// The order of a preset's list is meant, in its directory and in all that inherits it, for any owner and group, also beside other entries.
+    @Test func listsOfPresetsAreInUsualOrder() throws {
+        let rules = FindingRules(subjects: subjectsOfLists)
+        func isUnusual(_ kind: ObjectKind, _ entries: [ACE]) -> Bool {
+            var item = ReportScene().item(kind, 0o700, [])
+            item.facts.acl = ACL(entries)
+            let origins = entries.map { $0.flags.contains(.inherited) ? EntryOrigin.level(0) : .own }
+            return rules.findings(item, origins, Verdict(others: [], withoutAccount: []), isTop: false).map(\.kind).contains(.unusualOrder)
+        }
+        for preset in Preset.allCases {
+            for people in [("user:501", "group:20", false), ("user:502", "group:30", true)] {
+                let list = try preset.list(Preset.People(owner: people.0, group: people.1, isGroupNamed: people.2))
+                #expect(!isUnusual(.directory, list), "\(preset)")
+                var above = list
+                for _ in 0..<4 {
+                    #expect(!isUnusual(.file, above.compactMap { $0.inherited(by: .file) }), "\(preset)")
+                    above = above.compactMap { $0.inherited(by: .directory) }
+                    #expect(!isUnusual(.directory, above), "\(preset)")
+                    #expect(!isUnusual(.directory, list + above), "\(preset)")
+                }
+                // Another list is none of theirs.
+                if preset == .noDelete { #expect(isUnusual(.directory, list.reversed())) }
+            }
+        }
+    }
+
     private var subjectsOfLists: ReportSubjects {
         var scene = ReportScene()
         for entry in ["user:bob allow read", "user:carol allow read", "group:eng allow read", "user:#777 allow read"] {

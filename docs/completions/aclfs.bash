@@ -176,7 +176,7 @@ _aclfs_sandbox() {
     *:--mount:*) _aclfs_mounts "$current" ;;
     *:--expires:*) _aclfs_words '30m 12h 7d' "$current" ;;
     *:--bundle:* | *:--home:*) ;;
-    *:check:*:-*) _aclfs_words '--json --bundle --home --layout --help' "$current" ;;
+    *:check:*:-*) _aclfs_words '--json -v --verbose --bundle --home --layout --help' "$current" ;;
     *:check:*)
         _aclfs_profiles "$current"
         [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;

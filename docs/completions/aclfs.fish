@@ -248,6 +248,7 @@ complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcomm
     -a '(__aclfs_profiles)'
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l bundle -x -d 'The application'
+complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -s v -l verbose -d 'Also keys not about files'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
 complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'

@@ -37,9 +37,14 @@ struct ConformancePlace {
         guard let top = try? Syscall.open(mount.path, OpenFlag.path), let there = try? Syscall.statx(top.rawValue),
             let here = try? Syscall.statx(directory), there.inode == here.inode, there.device == here.device
         else { return }
-        let lines = MountHolders(of: mount, besides: Ancestry.ofThisProcess()).processLines
+        let ancestors = Ancestry.ofThisProcess()
+        // What stands beside it in a pipe was started in the same directory.
+        let groups = Set(ancestors.map { getpgid($0) })
+        let lines = MountHolders(of: mount, besides: ancestors, workingIn: groups).processLines
         if lines.isEmpty { return }
-        throw RunFailure("is in use:\(lines.map { " \($0.drop { $0 == " " })" }.joined(separator: ";")); end these, and run again")
+        let elsewhere = mount.type == "fuse.aclfs" ? ", or mount its source a second time and run there" : ""
+        throw RunFailure(
+            "is in use:\(lines.map { " \($0.drop { $0 == " " })" }.joined(separator: ";")); end these and run again\(elsewhere)")
     }
 
     /// At a securelevel above 0 root could not clear a system flag, and what a run made would stay.

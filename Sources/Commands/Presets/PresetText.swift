@@ -11,13 +11,11 @@ struct PresetText {
     init(_ plan: PresetPlan, isJSON: Bool, _ sink: OutputSink) { (self.plan, self.isJSON, self.sink) = (plan, isJSON, sink) }
 
     func show() {
-        let list = ACL(plan.change.entries)
-        let entries = ACLTextPrinter.lines(list, isDirectory: true, names: SystemNames())
-        if isJSON { return json(entries) }
+        if isJSON { return json(plan.change.entries.map { ACLTextPrinter.line($0, isDirectory: true, names: SystemNames()) }) }
         sink.line("\(plan.preset.rawValue): \(plan.preset.summary)")
         sink.line("mode \(String(plan.change.mode, radix: 8)), owner \(plan.ownerName), group \(plan.groupName)")
         sink.line(ACLTextPrinter.protectedLine)
-        for entry in entries { sink.line(entry) }
+        for entry in ACLTextPrinter.lines(ACL(plan.change.entries), isDirectory: true, names: SystemNames()) { sink.line(entry) }
         let width = PresetOutlook.Act.allCases.map(\.rawValue.count).max() ?? 0
         func row(_ head: String, _ cells: [String]) -> String {
             head + String(repeating: " ", count: width - head.count)

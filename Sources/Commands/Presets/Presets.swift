@@ -50,7 +50,14 @@ package enum Presets {
     ) -> Int32 {
         do throws(TreeRefusal) {
             guard let name else {
-                for preset in Preset.allCases { sink.line("\(preset.rawValue): \(preset.summary)") }
+                if options.json {
+                    let all = Preset.allCases.map {
+                        JSON.object([.init("preset", .string($0.rawValue)), .init("summary", .string($0.summary))])
+                    }
+                    sink.output(JSONText.write(.array(all)) + [0x0A])
+                } else {
+                    for preset in Preset.allCases { sink.line("\(preset.rawValue): \(preset.summary)") }
+                }
                 return 0
             }
             let preset = try self.preset(name)

@@ -78,6 +78,9 @@ struct UnusualFact: Hashable {
 /// Looks for findings in the facts of objects.
 struct FindingRules {
     let subjects: ReportSubjects
+    private let presets = PresetForms()
+
+    init(subjects: ReportSubjects) { self.subjects = subjects }
 
     /// - Parameters:
     ///   - item: the class of the object.
@@ -96,7 +99,7 @@ struct FindingRules {
         if !entries.contains(where: { Principal($0.guid) == .nobody }) {
             if let pair = shadowing(entries) { add(.shadowingDeny, "entry \(pair.0) before entry \(pair.1)") }
             if let pair = useless(entries) { add(.uselessDeny, "entry \(pair.1) after entry \(pair.0)") }
-            if !CanonicalOrder.isCanonical(entries) { add(.unusualOrder) }
+            if !isInUsualOrder(entries) { add(.unusualOrder) }
         }
         let unknown = unknownIdentities(item)
         if !unknown.isEmpty { add(.unknownIdentity, unknown.joined(separator: ", ")) }
@@ -109,6 +112,14 @@ struct FindingRules {
         if item.isExcluded { add(.excluded) }
         if item.isProtected { add(.protected) }
         return found
+    }
+
+    /// Explicit entries before inherited ones, each part as `aclfs chmod` keeps it or as a preset makes it.
+    private func isInUsualOrder(_ entries: [ACE]) -> Bool {
+        if CanonicalOrder.isCanonical(entries) { return true }
+        let end = entries.firstIndex { $0.flags.contains(.inherited) } ?? entries.endIndex
+        guard entries[end...].allSatisfy({ $0.flags.contains(.inherited) }) else { return false }
+        return [entries[..<end], entries[end...]].allSatisfy { CanonicalOrder.isCanonical(Array($0)) || presets.contain($0) }
     }
 
     private static func entryList(_ indices: [Int]) -> String {

@@ -37,10 +37,12 @@ enum PageStyle {
         details ul { margin: 0.25rem 0 0.75rem; }
         table { border-collapse: collapse; width: 100%; }
         .wide { overflow-x: auto; }
-        th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.6rem; border-bottom: 1px solid var(--line); font-weight: normal; }
+        th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.5rem; border-bottom: 1px solid var(--line); font-weight: normal;
+          overflow-wrap: anywhere; }
         thead th { font-weight: 600; background: var(--band); }
-        #table thead th { position: sticky; top: 0; }
-        th[scope=rowgroup] { font-weight: 600; min-width: 12rem; }
+        #table th, #table td { min-width: 4.75rem; }
+        #table thead th { position: sticky; top: 0; overflow-wrap: normal; }
+        #table th[scope=rowgroup] { font-weight: 600; min-width: 9.5rem; }
         .d1 th[scope=rowgroup] { padding-left: 1.5rem; }
         .d2 th[scope=rowgroup] { padding-left: 2.4rem; }
         .d3 th[scope=rowgroup] { padding-left: 3.3rem; }
@@ -49,19 +51,18 @@ enum PageStyle {
         .d6 th[scope=rowgroup] { padding-left: 6rem; }
         .more { display: block; font-weight: normal; color: var(--soft); font-size: 0.9rem; }
         .badge { display: inline-block; color: var(--badge); background: var(--badge-back); border-radius: 0.3rem; padding: 0 0.4rem;
-          margin: 0 0.2rem 0.2rem 0; text-decoration: none; white-space: nowrap; }
+          margin: 0 0.2rem 0.2rem 0; text-decoration: none; }
         .badge:hover { text-decoration: underline; }
         .fold { padding: 0 0.4rem; margin-right: 0.4rem; line-height: 1.2; }
         .yes { font-weight: 600; }
         .no { color: var(--soft); }
-        #table th[scope=row] { overflow-wrap: anywhere; min-width: 7rem; }
-        .c5 { min-width: 9rem; }
-        .c7 { white-space: nowrap; }
+        #table th[scope=row], #table .c5, #table .c6 { min-width: 7rem; }
+        #table .c7 { min-width: 5.75rem; }
         .look { border-top: 1px solid var(--line); }
         .look ol { margin: 0.25rem 0; }
         [hidden] { display: none; }
         @media (max-width: 75rem) {
-          #table, #table tbody, #table tr, #table th, #table td { display: block; }
+          #table, #table tbody, #table tr, #table th, #table td { display: block; min-width: 0 !important; }
           #table thead { position: absolute; left: -100rem; }
           #table tbody { border: 1px solid var(--line); border-radius: 0.4rem; margin: 0 0 0.75rem; }
           #table tbody[hidden], #table tr[hidden] { display: none; }

@@ -52,7 +52,7 @@ struct ReportLines {
     private func members(of look: Look, _ number: Int) -> [JSON.Member] {
         let isDirectory = look.kind == .folder
         func words(_ mask: RightMask) -> JSON { .array(mask.words(isDirectory: isDirectory).map { .string($0) }) }
-        let entries = ACLTextPrinter.lines(ACL(look.entries), isDirectory: isDirectory, names: names)
+        let entries = look.entries.map { ACLTextPrinter.line($0, isDirectory: isDirectory, names: names) }
         return [
             Self.number("rights", number), .init("kind", .string(PlaceText.noun(look.kind))),
             .init("everyone_else", words(look.verdict.others)),
@@ -67,7 +67,7 @@ struct ReportLines {
                 "entries",
                 .array(
                     zip(entries, look.origins).map { entry, origin in
-                        .object([.init("text", .string(String(entry.drop { $0 == " " }))), .init("origin", Self.json(origin))])
+                        .object([.init("text", .string(entry)), .init("origin", Self.json(origin))])
                     })),
             .init("no_inherit", .bool(look.isProtected)), .init("execute_varies", .bool(look.executeVaries)),
         ]

@@ -49,7 +49,7 @@ package enum Report {
             }
             if let file { try file.write(bytes) } else if !bytes.isEmpty { sink.output(bytes) }
             if report.unreadableCount > 0 {
-                sink.complain("report: \(report.unreadableCount) paths could not be read; the report names them")
+                sink.complain("report: \(PlaceText.counted(report.unreadableCount, "path")) could not be read; the report names \(report.unreadableCount == 1 ? "it" : "them")")
             }
             return report.unreadableCount == 0 ? 0 : 1
         } catch {

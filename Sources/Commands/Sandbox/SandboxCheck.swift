@@ -41,7 +41,7 @@ package enum SandboxCheck {
         if arguments.json {
             printJSON(json(profile, table, paths))
         } else {
-            show(profile, table, paths)
+            show(profile, table, paths, isVerbose: arguments.isVerbose)
         }
         return 0
     }
@@ -83,9 +83,12 @@ package enum SandboxCheck {
         return 1
     }
 
-    private static func show(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]]) {
+    private static func show(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]], isVerbose: Bool) {
         line("profile \(escapedName(profile.name.utf8)) is good")
         for warning in profile.entitlements.warnings { line("warning: \(escapedName(warning.description.utf8))") }
+        if isVerbose {
+            for key in profile.entitlements.notAboutFiles { line("\(escapedName(key.utf8)): not about files, not enforced") }
+        }
         if !paths.isEmpty {
             let rows = paths.map { path in
                 let zone = table[table.zone(of: path)]
@@ -119,6 +122,7 @@ package enum SandboxCheck {
         var members = ProfileSummary(profile).members
         members.append(.init("good", .bool(true)))
         members.append(.init("warnings", .array(profile.entitlements.warnings.map { .string($0.description) })))
+        members.append(.init("not_about_files", .array(profile.entitlements.notAboutFiles.map { .string($0) })))
         members.append(
             .init("grants", profile.entitlements.userSelected.map { .string($0.word) } ?? .null))
         members.append(

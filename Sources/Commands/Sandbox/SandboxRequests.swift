@@ -1,14 +1,18 @@
 /// A command line of `aclfs sandbox check`. Paths are bytes.
 package struct SandboxCheckRequest {
     var json: Bool
+    /// Also the keys that are not about files.
+    var isVerbose: Bool
     var bundle: String?
     var home: String?
     var layout: String?
     var profile: [UInt8]
     var paths: [[UInt8]]
 
-    package init(json: Bool, bundle: String?, home: String?, layout: String?, profile: [UInt8], paths: [[UInt8]]) {
-        (self.json, self.bundle, self.home) = (json, bundle, home)
+    package init(
+        json: Bool, isVerbose: Bool = false, bundle: String?, home: String?, layout: String?, profile: [UInt8], paths: [[UInt8]]
+    ) {
+        (self.json, self.isVerbose, self.bundle, self.home) = (json, isVerbose, bundle, home)
         (self.layout, self.profile, self.paths) = (layout, profile, paths)
     }
 }

@@ -6,7 +6,7 @@ import ToolSupport
 /// What `aclfs doctor` has found about one thing.
 struct Finding {
     enum Level: String {
-        case fine
+        case fine = "ok"
         /// It works, but worse than it could, or only for some.
         case note
         /// Mounting fails, or does not protect.
@@ -53,7 +53,7 @@ struct Finding {
 
     /// As text, without colour: the level is a word.
     var lines: [String] {
-        let mark = [Level.fine: "ok      ", .note: "note    ", .problem: "problem "][level] ?? ""
+        let mark = level.rawValue + String(repeating: " ", count: max(1, 8 - level.rawValue.count))
         return [mark + subject + ": " + state] + (remedy.map { ["        → " + $0] } ?? [])
     }
 }

@@ -21,14 +21,16 @@ package struct MountHolders {
     /// Processes into which the caller may not look.
     private var closed = 0
 
-    /// - Parameter others: processes that do not count, besides this one.
-    package init(of mount: MountEntry, besides others: Set<Int32> = []) {
+    /// - Parameters:
+    ///   - others: processes that do not count, besides this one.
+    ///   - groups: process groups of which only more than a working directory counts.
+    package init(of mount: MountEntry, besides others: Set<Int32> = [], workingIn groups: Set<Int32> = []) {
         below = MountTable.entries().filter { $0.parent == mount.id }.map(\.path)
         guard let proc = try? Syscall.open("/proc", OpenFlag.readOnly | OpenFlag.directory),
             let names = try? Syscall.names(proc.rawValue)
         else { return }
         let pids = names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }.sorted()
-        for pid in pids where pid != getpid() && !others.contains(pid) { look(at: pid, mount) }
+        for pid in pids where pid != getpid() && !others.contains(pid) { look(at: pid, mount, groups) }
     }
 
     /// The processes that use an object on an aclfs mount at or below one of some paths, by the paths that the kernel reports. Those of a mount in
@@ -102,15 +104,17 @@ package struct MountHolders {
         return lines
     }
 
-    private mutating func look(at pid: Int32, _ mount: MountEntry) {
+    private mutating func look(at pid: Int32, _ mount: MountEntry, _ groups: Set<Int32>) {
         let directory = "/proc/\(pid)"
         var uses: [String] = []
+        let mayWorkThere = groups.contains(getpgid(pid))
         for (link, word) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
             let path = "\(directory)/\(link)"
             // O_PATH: the object is not opened, and its server is not asked.
             guard let object = try? Syscall.open(path, OpenFlag.path), (try? Syscall.mountID(of: object.rawValue)) == mount.id else {
                 continue
             }
+            if link == "cwd", mayWorkThere { continue }
             uses.append("\(word) \(target(path))")
         }
         do throws(Errno) {

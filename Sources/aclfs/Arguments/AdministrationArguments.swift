@@ -118,7 +118,7 @@ struct VolumeArguments: ParsableCommand {
     var metadata: String?
     @Flag(help: "JSON instead of text.") var json = false
     @Argument(help: ArgumentHelp("The backing directory. To be changed it must not be mounted.", valueName: "SOURCE")) var source: ByteWord
-    @Argument(help: ArgumentHelp("acl or noacl: whether ACLs count; owners or noowners: whether ownership counts.", valueName: "SETTING"))
+    @Argument(help: ArgumentHelp("Whether ACLs count: acl or noacl; whether ownership counts: owners or noowners.", valueName: "SETTING"))
     var settings: [String] = []
 }
 
@@ -135,7 +135,7 @@ struct PresetApplyArguments: ParsableCommand {
     @Option(help: ArgumentHelp("Whose members the entries name; by default the group of the directory.", valueName: "GROUP")) var group:
         String?
     @OptionGroup var tree: TreeArguments
-    @Argument(help: ArgumentHelp("drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
+    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
         String
     @Argument(help: ArgumentHelp(place, valueName: "DIRECTORY")) var directory: ByteWord
 }
@@ -153,7 +153,7 @@ struct PresetShowArguments: ParsableCommand {
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
     var metadata: String?
-    @Argument(help: ArgumentHelp("drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
+    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
         String?
     @Argument(help: ArgumentHelp("By default the working directory.", valueName: "DIRECTORY")) var directory: ByteWord?
 }

@@ -107,9 +107,11 @@ struct SandboxCheckArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox check",
         abstract: "Whether a sandbox profile is valid, and what it allows at which path.",
-        usage: "aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
+        usage: "aclfs sandbox check [--json] [-v] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
 
     @Flag(help: "JSON instead of text.") var json = false
+    @Flag(name: [.customShort("v"), .long], help: "Also name the keys that are not about files, which nothing here enforces.")
+    var verbose = false
     @Option(help: ArgumentHelp("The bundle identifier of the application whose container is included.", valueName: "ID"))
     var bundle: String?
     @Option(help: ArgumentHelp("The home folder, as a path from the top of the mount; by default the top.", valueName: "PATH"))

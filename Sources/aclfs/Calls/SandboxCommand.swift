@@ -23,7 +23,7 @@ enum SandboxCommand {
     private static func check(_ arguments: SandboxCheckArguments) -> Int32 {
         SandboxCheck.perform(
             SandboxCheckRequest(
-                json: arguments.json, bundle: arguments.bundle, home: arguments.home, layout: arguments.layout,
+                json: arguments.json, isVerbose: arguments.verbose, bundle: arguments.bundle, home: arguments.home, layout: arguments.layout,
                 profile: arguments.profile.bytes, paths: arguments.paths.map(\.bytes)))
     }
 
@@ -38,7 +38,7 @@ enum SandboxCommand {
     }
 
     private static let usage = """
-        usage: aclfs sandbox check [--json] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
+        usage: aclfs sandbox check [--json] [-v] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
                aclfs sandbox list [--json]
                aclfs sandbox grant add|list|remove ...
                aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND ...

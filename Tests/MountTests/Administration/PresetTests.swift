@@ -196,5 +196,9 @@ struct PresetTests {
             #expect(run.status == 2 && run.output.contains(message), "\(words): \(run)")
         }
         #expect(try tree.aclfs("preset", "show").output.hasPrefix("drop-box: "))
+        let all = try JSONText.parse(Array(try tree.aclfs("preset", "show", "--json").output.utf8))
+        #expect(all.array?.first?["preset"]?.string == "drop-box" && all.array?.count == 6, "\(all)")
+        let one = try JSONText.parse(Array(try tree.aclfs("preset", "show", "--json", "public", tree.fixture.mountpoint).output.utf8))
+        #expect(one["entries"]?.array?.last?.string?.hasPrefix("group:everyone allow list,search,") == true, "\(one)")
     }
 }

@@ -71,8 +71,10 @@ struct BackingBackupTests {
         let programs = ["rsync", "tar", "bsdtar", "cp", "restic", "borg"].filter(isInstalled)
         var script = "state /srv/share\n"
         for program in programs {
-            let commands = Self.commands(program)
-            #expect(commands.count >= 3 && commands.last?.hasPrefix("aclfs mount ") == true)
+            // What follows it ends the check.
+            let all = Self.commands(program)
+            let commands = all.prefix { !$0.hasPrefix("aclfs unmount ") }
+            #expect(commands.count >= 3 && commands.count == all.count - 1 && commands.last?.hasPrefix("aclfs mount ") == true)
             script += "echo then; rm -rf back/restored backups; mkdir back/restored backups backups/share\n"
             for command in commands { script += "(\(command)) >said 2>&1 || { echo \"failed|$?\"; sed 's/^/failed|/' said; }\n" }
             script += "state /srv/check; aclfs unmount /srv/check\n"
@@ -103,11 +105,26 @@ struct BackingBackupTests {
         #expect(before["hard links"]?.contains("hard links|./team/hard 2") == true)
     }
 
+    /// The document from its first command to its last, as somebody types it who has a share and nothing else.
+    @Test(.enabled(if: ["rsync", "bsdtar", "restic", "borg"].allSatisfy(isInstalled), "not all programs of the document are installed"))
+    func theDocumentTypedInOrder() throws {
+        let sections = Self.document.components(separatedBy: "\n## ").compactMap { $0.split(separator: "\n").first.map(String.init) }
+        let commands = sections.dropFirst().flatMap(Self.commands)
+        #expect(commands.count == 33)
+        var script = "rmdir back/restored backups/share backups check\n"
+        for command in commands {
+            script += "\(command) >said 2>&1 || { echo '\(command.replacingOccurrences(of: "'", with: ""))'; cat said; }\n"
+            if command.hasPrefix("aclfs mount ") { script += "aclfs ls -le check/team/plans | grep -c ' deny write,append'\n" }
+        }
+        let result = try run(script + "aclfs unmount /srv/share")
+        #expect(result.output.split(separator: "\n") == Array(repeating: "1", count: 6), "\(result)")
+    }
+
     /// The restored directory decides as the first one did.
     @Test(.enabled(if: isInstalled("rsync"), "no rsync (apt install rsync)"))
     func decisionsAreTheSame() throws {
         let act = MountTesting.program("aclfs-act")
-        let commands = Self.commands("rsync").joined(separator: "\n")
+        let commands = Self.commands("rsync").prefix { !$0.hasPrefix("aclfs unmount ") }.joined(separator: "\n")
         let result = try run(
             """
             ask() {

@@ -101,6 +101,27 @@ struct ConformanceRunTests {
         #expect(none.status != 0 && none.output.contains("Bailout called"), "\(none)")
     }
 
+    /// A reader of its own pipe was started in the same directory, and disturbs nothing. Another process does; then a second mount is the way.
+    @Test func inThePipeOfItsOwnShellAndBesideAUsedMount() throws {
+        let fixture = try MountFixture()
+        let second = fixture.top + "/second"
+        mkdir(second, 0o755)
+        try fixture.mount(at: second)
+        func run(_ script: String) throws -> String {
+            try Spawn.run(["bash", "-c", "cd \(fixture.mountpoint); \(script)"]).output
+        }
+        let good = "# ok 119, not ok 0, skipped 15"
+        #expect(try run("'\(Self.program)' conformance . | tail -n 1 | cat") == good)
+        #expect(try run("set -m; '\(Self.program)' conformance . | tail -n 1") == good)
+        let used = try run("setsid sleep 5 & sleep 0.2; '\(Self.program)' conformance . 2>&1 >/dev/null; cd /; '\(Self.program)' conformance \(second) | tail -n 1; kill %1")
+        #expect(used.contains(": is in use: process "), "\(used)")
+        #expect(used.contains("; end these and run again, or mount its source a second time and run there"), "\(used)")
+        #expect(used.hasSuffix(good), "\(used)")
+        // An open file counts in any process.
+        let held = try run("sleep 5 >held & sleep 0.1; '\(Self.program)' conformance . | tail -n 1; kill %1")
+        #expect(held.contains("open file"), "\(held)")
+    }
+
     /// On a mount on which entries are stored and do not count: the lines whose answers they change are not ok, in both forms.
     @Test func jsonSaysTheSameOfAMountWithoutLists() throws {
         let fixture = try MountFixture(options: "noacl")

@@ -57,6 +57,12 @@ struct ReadmeTests {
         }
     }
 
+    /// The same documents from the first line to the last, on one mount.
+    @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md", "docs/export.md"])
+    func allSectionsInOrderAreTrue(_ document: String) throws {
+        try DocumentExamples.run(try DocumentExamples(document).sections.flatMap(\.examples), mountpoints: ["/srv/share"])
+    }
+
     /// What README says to type is there.
     @Test func theTwoCommandsExist() throws {
         let makefile = try String(contentsOf: Repository.top.appendingPathComponent("Makefile"), encoding: .utf8)

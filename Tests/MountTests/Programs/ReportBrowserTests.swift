@@ -35,6 +35,7 @@ struct ReportBrowserTests {
             set -e; cd "$1"; umask 022
             mkdir team team/private 'x"><img src=x onerror=alert(1)>' $'bidi\u202etxt' 'tag<'; chmod 700 team/private
             touch team/a team/b team/private/key $'raw\xff\x1b[31m'; chmod 666 team/b; chown 4242 team/a
+            mkdir "a folder with a rather long name"; touch "a folder with a rather long name/$(printf 'x%.0s' {1..200})"
             mkdir 'tag</script><script>document.title=1<'; mkdir -m 1777 drop; mkdir shut; touch shut/x; chmod 600 shut/x
             """#
         let made = try Spawn.run(["bash", "-c", script, "bash", fixture.backing])
@@ -119,12 +120,18 @@ struct ReportBrowserTests {
               if (!document.getElementById(element.getAttribute("aria-labelledby"))) problems.push("label");
             }
             if (document.documentElement.scrollWidth > window.innerWidth) problems.push("wide " + document.documentElement.scrollWidth);
+            const region = document.querySelector(".wide");
+            if (region.scrollWidth > region.clientWidth) problems.push("cut at " + region.clientWidth + " of " + region.scrollWidth);
+            for (const cell of document.querySelectorAll("td, th")) {
+              const box = cell.getBoundingClientRect();
+              if (box.width && box.left >= 0 && box.right > window.innerWidth) problems.push("cut: " + cell.textContent);
+            }
             parent.postMessage("checked " + window.innerWidth + " " + problems.join(","), "*");
             """
         let page = try changed(page(), check)
         // A window of the browser itself is never so narrow.
         let frame = fixture.top + "/frame.html"
-        for width in [400, 1400] {
+        for width in [390, 800, 1201, 1280, 1400] {
             let text = """
                 <!DOCTYPE html><iframe style="width:\(width)px;height:900px;border:0" src="changed.html"></iframe>
                 <script>onmessage = (event) => { document.title = event.data; };</script>

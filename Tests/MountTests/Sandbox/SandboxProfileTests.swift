@@ -116,11 +116,15 @@ struct SandboxProfileTests {
                 ends 0 '/home/ann/Downloads/  read and execute' check --home /home/ann "$P"
                 ends 0 '/Containers/Data/a.b ' check --bundle a.b --layout ios "$P"
                 holds 'no new names' "$said" 'list, no new names'; holds 'the bundle' "$said" '/Containers/Bundle/a.b/'
-                ends 0 '"good":true,"warnings":[],"grants":null' check --json "$P"
+                ends 0 '"good":true,"warnings":[],"not_about_files":[],"grants":null' check --json "$P"
                 ends 0 '"path":"/x","passes":"nothing","rights":[],"key":null' check --json "$P" /x
                 profile odd files.all '<true/>' files.user-selected.read-only '<true/>'
                 ends 0 'warning: com.apple.security.files.all: unknown key' check "$T/odd.entitlements"
                 holds 'grants' "$said" "granted with 'aclfs sandbox grant add': read and execute at most"
+                profile apples network.client '<true/>' files.bookmarks.app-scope '<true/>'; Q=$T/apples.entitlements
+                is 'keys of other subjects' '' "$("$A" sandbox check "$Q" 2>&1 | grep -E 'network|bookmarks|warning')"
+                is 'with -v' 2 "$("$A" sandbox check -v "$Q" | grep -cx 'com.apple.security.*: not about files, not enforced')"
+                is 'a mount' '' "$(mkdir "$T/quiet"; "$A" mount -o "sandbox=$Q" "$T/back" "$T/quiet" 2>&1; "$A" unmount "$T/quiet")"
                 profile wrong files.downloads.read-only '<integer>1</integer>'
                 ends 1 'must be true or false' check "$T/wrong.entitlements"
                 ends 1 '"good":false,"error":"' check --json "$T/wrong.entitlements"
