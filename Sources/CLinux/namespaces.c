@@ -35,7 +35,7 @@ int32_t aclfs_mount_namespace(int32_t from, int32_t step, uint64_t *id) {
   return result;
 }
 
-int32_t aclfs_namespace_owner(int32_t mounts, uint32_t *uid) {
+int32_t aclfs_mount_namespace_owner(int32_t mounts, uint32_t *uid) {
   int users = ioctl(mounts, NAMESPACE_USERS);
   if (users < 0) return -errno;
   int result = ioctl(users, NAMESPACE_OWNER, uid) < 0 ? -errno : 0;

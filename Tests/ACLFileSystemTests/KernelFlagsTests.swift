@@ -1,5 +1,7 @@
 import Authorization
+import FuseSession
 import Glibc
+import LinuxSystem
 import Testing
 
 @testable import ACLFileSystem

@@ -215,7 +215,7 @@ uint64_t aclfs_event_at(const uint8_t *bytes, uint64_t size, struct aclfs_event 
  * that the caller has CAP_SYS_ADMIN over. -ENOENT: there is none. -ENOTTY before Linux 6.12. */
 int32_t aclfs_mount_namespace(int32_t from, int32_t step, uint64_t *id);
 /* The owner of the user namespace that a mount namespace belongs to. */
-int32_t aclfs_namespace_owner(int32_t mounts, uint32_t *uid);
+int32_t aclfs_mount_namespace_owner(int32_t mounts, uint32_t *uid);
 /* The ids of the mounts of a namespace behind `after` (0: from the first one), as many as there is room for. */
 int64_t aclfs_list_mounts(uint64_t space, uint64_t after, uint64_t *ids, uint64_t count);
 struct aclfs_mount_place {

@@ -34,7 +34,7 @@ public struct MountNamespace: ~Copyable, Sendable {
     /// The user who made the user namespace that it belongs to; 0 for those of root.
     public var owner: UInt32? {
         var uid: UInt32 = 0
-        return aclfs_namespace_owner(descriptor.rawValue, &uid) == 0 ? uid : nil
+        return aclfs_mount_namespace_owner(descriptor.rawValue, &uid) == 0 ? uid : nil
     }
 }
 
