@@ -136,6 +136,12 @@ void aclfs_transport_unblock_lightly(void)
 		aclfs_queue_busy(&worker->workers->queue, worker->user);
 }
 
+bool aclfs_transport_others_wait(void)
+{
+	struct worker *worker = current;
+	return worker && !atomic_load_explicit(&worker->workers->idle, memory_order_relaxed);
+}
+
 static void park(struct workers *workers)
 {
 	struct shared *shared = workers->shared;

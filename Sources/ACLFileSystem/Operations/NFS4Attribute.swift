@@ -72,12 +72,13 @@ extension XattrOperations {
         do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities)) } catch {
             throw refuse("setting", Self.smbName, error, id, caller)
         }
+        let plan = try metadata.plan(for: id) { facts in Result { () throws(NFS4Error) in try value.divided(over: facts) } }
         let wrong = try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let facts = object.facts
             let list: (acl: ACL, permissions: UInt16)
-            do throws(NFS4Error) { list = try value.divided(over: facts) } catch { return error }
+            do throws(NFS4Error) { list = try plan.result(for: facts).get() } catch { return error }
             let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
             let acl = isNone ? nil : list.acl
             if flags == XattrFlag.create {

@@ -70,9 +70,11 @@ public struct SMBValue: Sendable, Hashable {
         if entries == SMBValue(facts).entries { return (ACL(before, listFlags: listFlags), facts.mode.rawValue & 0o777) }
         var (stored, permissions) = withoutClasses(of: facts)
         // Samba inherits entries as its directory shows them.
-        stored = stored.map { entry in
-            before.first { Self.hasForm($0) && (Self.shown($0, isDirectory) == entry || Self.shown($0, true) == entry) } ?? entry
+        var known: [ACE: ACE] = [:]
+        for entry in before where Self.hasForm(entry) {
+            for shown in [Self.shown(entry, isDirectory), Self.shown(entry, true)] where known[shown] == nil { known[shown] = entry }
         }
+        stored = stored.map { known[$0] ?? $0 }
         let hidden = before.filter { !Self.hasForm($0) }
         stored = hidden.filter { $0.kind == .deny } + stored + hidden.filter { $0.kind != .deny }
         if stored.count > ACL.maximumEntryCount { throw NFS4Error(.tooManyEntries(UInt32(stored.count))) }
