@@ -37,7 +37,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
 docdirs := docs/decisions docs/results docs
 
-.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench_programs layers citations types words checks lint format man build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs layers citations types words checks lint format man build release
 .PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
 
 help:
@@ -53,6 +53,7 @@ help:
 	@echo 'make bench-quick the same in about two minutes, without whole commands'
 	@echo 'make bench-felt  only whole commands as a user feels them: git status, du, cp -r and others after a rest (as root)'
 	@echo 'make bench-costs requests, calls and instructions of operations and whole commands; they do not depend on the load (as root)'
+	@echo 'make bench-attack what sixteen processes of one user do to the calls of another; docs/security.md has the figures (as root)'
 	@echo 'make lint        layers, citations, words, file lengths, links, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
@@ -154,6 +155,9 @@ bench-felt: bench_programs
 bench-costs: bench_programs
 	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' unshare --mount sh -c \
 	    '[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; exec python3 -B Tests/Bench/costs.py'
+
+bench-attack: bench_programs
+	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' python3 -B Tests/Bench/attack.py
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }

@@ -3,6 +3,7 @@
 #define ACLFS_TRANSPORT_WORKERS_H
 
 #include "busy_poll.h"
+#include "queue.h"
 #include "shared.h"
 
 /*
@@ -20,6 +21,10 @@ struct worker {
 	unsigned blocks;
 	/* The nesting depth of light blocks, which count only if no other worker is idle. */
 	unsigned light_blocks;
+	/* The user whose request it handles, as in the queue; -1 = none. */
+	int user;
+	/* The number of requests that it has begun. */
+	_Atomic unsigned long begun;
 };
 
 struct workers {
@@ -29,6 +34,10 @@ struct workers {
 	/* The number of these that wait for a request. */
 	atomic_int idle;
 	struct busy_poll busy_poll;
+	/* Requests that were read and wait for their turn. */
+	struct queue queue;
+	/* A worker was the last idle one since the last look at them, and there are such looks. */
+	atomic_bool contended, watched;
 	/* Held by the worker that reads from the device, if rings are in use. */
 	pthread_mutex_t device_lock;
 
@@ -36,6 +45,11 @@ struct workers {
 	struct worker *all;
 	/* The number of workers that should serve, were started, are parked, and are recalled from there. */
 	unsigned count, started, parked, recalled;
+	/* How many more than `count` should serve, because all were busy for long. */
+	atomic_uint extra;
+	/* What they had begun at the last look, and for how many looks all was quiet. */
+	unsigned long begun;
+	unsigned quiet;
 	/* A worker waits, and no parked one can replace it. */
 	bool needs_worker;
 };

@@ -338,15 +338,6 @@ void aclfs_name_thread(const char *name) {
   snprintf(cut, sizeof cut, "%.15s", name);
   pthread_setname_np(pthread_self(), cut);
 }
-int32_t aclfs_rwlock_init(void *lock) {
-  pthread_rwlockattr_t kind;
-  pthread_rwlockattr_init(&kind);
-  pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-  int code = pthread_rwlock_init(lock, &kind);
-  pthread_rwlockattr_destroy(&kind);
-  return -code;
-}
-
 void aclfs_mutex_init(void *lock) {
   /* The locks are held for a short time: spinning for a moment costs less than sleeping. */
   *(pthread_mutex_t *)lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;

@@ -15,3 +15,6 @@ public func perhapsWaiting<Value, Failure: Error>(_ body: () throws(Failure) -> 
     defer { aclfs_transport_unblock_lightly() }
     return try body()
 }
+
+/// Whether all threads that serve a mount are at work, so that requests may wait for this one.
+public var othersWait: Bool { aclfs_transport_others_wait() }

@@ -60,5 +60,8 @@ struct rate {
     double all;
 };
 struct rate measure(const struct operation *operation, const char *top, double seconds, int workers, long count);
+void list_attacks(void);
+void run_attack(const char *name, const char *directory, int rounds, double seconds, uid_t attacker, uid_t victim,
+    const char *socket_path);
 /// Seconds that a command takes from its start to its end; its exit status in `status`.
 double time_command(char **words, int *status);

@@ -5,6 +5,8 @@
 //                                                                 how many there were, the unmeasured first included
 //   aclfs-load [-u UID] run COMMAND...                             prints the seconds that it took
 //   aclfs-load list                                                prints the operations
+//   aclfs-load attacks                                             prints the attacks
+//   aclfs-load attack NAME DIR ROUNDS SECONDS ATTACKER VICTIM SOCKET    as root; what one uid does to another (attack.c)
 //
 // -u: as this uid and gid, without other groups. DIR is walked from the directory above it, so that the permissions of
 // DIR itself count. Whatever is started ends with its parent.
@@ -83,8 +85,14 @@ int main(int count, char **words)
         words += 2, count -= 2;
     }
     if (count == 1 && !strcmp(words[0], "list")) return list(), 0;
+    if (count == 1 && !strcmp(words[0], "attacks")) return list_attacks(), 0;
     if (count < 2) wrong_use("OPERATION DIR SECONDS, prepare-… DIR or run COMMAND", "");
     umask(022);
+    if (!strcmp(words[0], "attack")) {
+        if (count != 8) wrong_use("attack NAME DIR ROUNDS SECONDS ATTACKER VICTIM SOCKET", "");
+        run_attack(words[1], words[2], atoi(words[3]), atof(words[4]), (uid_t)atol(words[5]), (uid_t)atol(words[6]), words[7]);
+        return 0;
+    }
     if (!strcmp(words[0], "run")) {
         int status;
         double seconds = time_command(words + 1, &status);

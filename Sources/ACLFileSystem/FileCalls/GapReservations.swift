@@ -254,7 +254,7 @@ extension GapReservations {
         guard node.object.kind == .file else { return try body() }
         let writableFile = share.writableFiles.retain(node.object.key)
         defer { share.writableFiles.release(writableFile) }
-        return try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in
+        return try writableFile.exclusively(share.held, for: caller.payer, isShort: changes?.size == nil) { () throws(Errno) in
             let value = try body()
             if let size = changes?.size { writableFile.noteTruncation(to: size, by: caller.payer) }
             return value

@@ -55,10 +55,38 @@ extension MetadataChanges {
     }
 
     /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
-    func visibleFlags(_ object: ObjectState) throws(Errno) -> FileFlags {
-        let marked = try markedFlags(object)
+    ///
+    /// A caller chooses how deep an object lies. So the directories above are read after the right was asked for and without the metadata lock:
+    /// what they say gives nobody a right.
+    func visibleFlags(of node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
+        let (object, marked) = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(node)
+            try judge.permit(.readFlags, Operands(object: object), caller, about: object)
+            return (object, try markedFlags(object))
+        }
         if marked.contains(.noDump) { return marked }
         return try isExcludedByLocation(object) ? marked.union(.noDump) : marked
+    }
+
+    /// Whether the location of an object excludes it from backups, if that matters to a change of its flags: only if the change would set
+    /// UF_NODUMP, and would not be refused in any case. Call it before the metadata lock is taken.
+    /// - Parameter requested: the new flags; given those that are stored.
+    func isExcludedByLocation(
+        _ node: Node, changing requested: (FileFlags) -> FileFlags, _ caller: Caller
+    ) throws(Errno) -> Bool {
+        let object = try share.lock.withReadLock { () throws(Errno) -> ObjectState? in
+            let object = try loader.load(node)
+            var visible = object.facts
+            visible.flags = try markedFlags(object)
+            let flags = requested(visible.flags)
+            guard flags.contains(.noDump), !visible.flags.contains(.noDump) else { return nil }
+            let may = [flags, flags.subtracting(.noDump)].contains {
+                judge.decide(.chflags($0), Operands(object: object).replacingFacts(with: visible), caller).isAllowed
+            }
+            return may ? object : nil
+        }
+        guard let object else { return false }
+        return try isExcludedByLocation(object)
     }
 
     /// Whether the container of the mount's profile excludes the object, or the layout that a directory above it declares.

@@ -62,13 +62,14 @@ extension MetadataChanges {
         if object.facts.kind != .symlink { try Syscall.fchmod(descriptor, mode: UInt32(mode.rawValue)) }
     }
 
-    func changeFlags(_ object: ObjectState, to requested: FileFlags, _ caller: Caller) throws(Errno) {
+    /// - Parameter isExcluded: the location excludes the object from backups (`isExcludedByLocation`).
+    func changeFlags(_ object: ObjectState, to requested: FileFlags, isExcluded: Bool, _ caller: Caller) throws(Errno) {
         // Judge the flags that callers read: clearing a backup mark through the flag is a change, too.
         var visible = object.facts
         visible.flags = try markedFlags(object)
         var requested = requested
         // Callers read UF_NODUMP because of the location, so they send it with every change of another flag.
-        if requested.contains(.noDump), !visible.flags.contains(.noDump), try isExcludedByLocation(object) { requested.subtract(.noDump) }
+        if requested.contains(.noDump), !visible.flags.contains(.noDump), isExcluded { requested.subtract(.noDump) }
         try judge.permit(.chflags(requested), Operands(object: object).replacingFacts(with: visible), caller, about: object)
         let flags = AttributeEffect.flags(after: requested, on: visible)
         if flags == visible.flags { return }

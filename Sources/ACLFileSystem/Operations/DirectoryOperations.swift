@@ -177,6 +177,12 @@ extension DirectoryOperations {
         return nil
     }
 
+    private static let namesBetweenLooks = 16
+    /// In nanoseconds. So long a listing goes on while requests of others wait; the kernel asks for the rest again.
+    private static let longestTurn: UInt64 = 100_000
+
+    private func isTurnOver(since begin: UInt64) -> Bool { othersWait && SystemTime.monotonic() - begin > Self.longestTurn }
+
     /// Calls `body` with each name and its inode number on this mount, until it returns false. Offsets are those of the backing
     /// directory.
     private func forEachName(
@@ -195,6 +201,8 @@ extension DirectoryOperations {
             position = nil
             var next = start
             var isFull = false
+            var names = 0
+            let begin = SystemTime.monotonic()
             while !isFull {
                 let end = try withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 8) {
                     (buffer) -> Result<Bool, Errno> in
@@ -206,7 +214,8 @@ extension DirectoryOperations {
                             // The parent of the mount's root is not revealed.
                             let inode =
                                 isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
-                            if !body(entry, inode) {
+                            names += 1
+                            if !body(entry, inode) || names % Self.namesBetweenLooks == 0 && isTurnOver(since: begin) {
                                 isFull = true
                                 break
                             }

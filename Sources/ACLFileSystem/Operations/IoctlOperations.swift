@@ -53,11 +53,7 @@ extension IoctlOperations {
     }
 
     private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
-        try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(node)
-            try judge.permit(.readFlags, Operands(object: object), caller, about: object)
-            return try metadata.visibleFlags(object)
-        }
+        try metadata.visibleFlags(of: node, caller)
     }
 
     /// `i` and `a` mean the system flags, and a get returns them for the user flags too. Only a change of what a get returns is a request,
@@ -75,10 +71,13 @@ extension IoctlOperations {
     private func performSetFlags(
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: (FileFlags) -> UInt32
     ) throws(Errno) {
+        let setsNoDump = bits & encode(.noDump) != 0
+        let isExcluded = try metadata.isExcludedByLocation(node, changing: { setsNoDump ? $0.union(.noDump) : $0 }, caller)
         try metadata.withMetadataLocked(node) { () throws(Errno) in
             let object = try loader.load(node)
             try held.requireNoOtherChange(of: object)
-            var flags = try metadata.visibleFlags(object)
+            var flags = try metadata.markedFlags(object)
+            if isExcluded { flags.formUnion(.noDump) }
             let changed = bits ^ encode(flags)
             if changed & ~known != 0 { throw .opnotsupp }
             for (flag, user) in [
@@ -94,7 +93,7 @@ extension IoctlOperations {
                     flags.subtract(flag)
                 }
             }
-            try metadata.changeFlags(object, to: flags, caller)
+            try metadata.changeFlags(object, to: flags, isExcluded: isExcluded, caller)
         }
     }
 

@@ -37,14 +37,16 @@ extension XattrOperations {
     ///   stays one.
     /// - Returns: why there is no such list.
     private func change(
-        _ id: NodeID, _ flags: Int32, _ caller: Caller, _ divide: (ObjectFacts) throws(NFS4Error) -> (acl: ACL, permissions: UInt16?)
+        _ id: NodeID, _ flags: Int32, _ caller: Caller,
+        _ divide: @escaping (ObjectFacts) throws(NFS4Error) -> (acl: ACL, permissions: UInt16?)
     ) throws(Errno) -> NFS4Error? {
-        try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
+        let plan = try metadata.plan(for: id) { facts in Result { () throws(NFS4Error) in try divide(facts) } }
+        return try metadata.withMetadataLocked(id) { () throws(Errno) -> NFS4Error? in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let facts = object.facts
             let list: (acl: ACL, permissions: UInt16?)
-            do throws(NFS4Error) { list = try divide(facts) } catch { return error }
+            do throws(NFS4Error) { list = try plan.result(for: facts).get() } catch { return error }
             let isNone = list.acl.entries.isEmpty && list.acl.listFlags == 0 && facts.acl?.entries.isEmpty != true
             let acl = isNone ? nil : list.acl
             if flags == XattrFlag.create {

@@ -51,6 +51,18 @@ extension XattrOperations {
     /// - Parameter list: nil removes.
     func changePosixACL(isDefault: Bool, of id: NodeID, to list: PosixList?, _ caller: Caller) throws(Errno) {
         try requirePosixACLs(id)
+        let forms = judge.posix
+        let plan = try metadata.plan(for: id) { facts -> Result<PosixChange?, PosixRefusal> in
+            if facts.kind == .symlink || isDefault && facts.kind != .directory || forms.areUnknown(facts) { return .success(nil) }
+            return Result { () throws(PosixRefusal) -> PosixChange? in
+                switch (list, isDefault) {
+                case (let list?, false): try forms.setting(access: list, on: facts)
+                case (let list?, true): try forms.setting(new: list, on: facts)
+                case (nil, false): try forms.removingAccess(on: facts)
+                case (nil, true): try forms.removingNew(on: facts)
+                }
+            }
+        }
         try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -61,16 +73,7 @@ extension XattrOperations {
             }
             if judge.posix.areUnknown(object.facts) { throw .io }
             let change: PosixChange?
-            do throws(PosixRefusal) {
-                let forms = judge.posix
-                change =
-                    switch (list, isDefault) {
-                    case (let list?, false): try forms.setting(access: list, on: object.facts)
-                    case (let list?, true): try forms.setting(new: list, on: object.facts)
-                    case (nil, false): try forms.removingAccess(on: object.facts)
-                    case (nil, true): try forms.removingNew(on: object.facts)
-                    }
-            } catch {
+            do throws(PosixRefusal) { change = try plan.result(for: object.facts).get() } catch {
                 // What an object is like is told only to callers who may set its list.
                 let mode = object.facts.mode.subtracting([.setUser, .setGroup])
                 try judge.permit(.chmod(mode), Operands(object: object), caller, about: object)

@@ -52,6 +52,7 @@ extension XattrOperations {
         if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
         if kind == .smbACL { return try smbValue(of: id, caller) }
         if kind == .lists { return try metadata.outcomesOfLists(in: id, caller) }
+        if kind == .flags { return Array(FileFlagsText.attribute(try metadata.visibleFlags(of: loader.node(id), caller)).utf8) }
         // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
             _ = try loader.node(id)
@@ -61,9 +62,6 @@ extension XattrOperations {
             let object = try loader.load(id)
             let operands = Operands(object: object)
             switch kind {
-            case .flags:
-                try judge.permit(.readFlags, operands, caller, about: object)
-                return Array(FileFlagsText.attribute(try metadata.visibleFlags(object)).utf8)
             case .ownerGUID:
                 try judge.permit(.readFlags, operands, caller, about: object)
                 return metadata.ownerText(object.facts)
@@ -86,7 +84,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .lists, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -139,15 +137,18 @@ extension XattrOperations {
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         if kind == .smbACL { return try setSMB(of: id, to: Array(value), flags: flags, caller) }
         if kind == .lists { return try metadata.changeLists(in: id, value, caller) }
+        var requested: FileFlags = []
+        var isExcluded = false
+        if kind == .flags {
+            do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
+            isExcluded = try metadata.isExcludedByLocation(loader.node(id), changing: { _ in requested }, caller)
+        }
         try metadata.withMetadataLocked(id, record: kind.isOfRecord) { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
             switch kind {
-            case .flags:
-                let requested: FileFlags
-                do { requested = try FileFlagsText.parseAttribute(Array(value)) } catch { throw .inval }
-                try metadata.changeFlags(object, to: requested, caller)
+            case .flags: try metadata.changeFlags(object, to: requested, isExcluded: isExcluded, caller)
             case .backup(let mark): try metadata.setBackupMark(mark, value, flags: flags, of: object, caller)
             case .user(let stored):
                 try judge.permit(.setXattr(isProtected: false), operands, caller, about: object)
@@ -208,7 +209,7 @@ extension XattrOperations {
             case .portableACL: try removePortableACL(object, caller)
             // The mode always has a value, so removing the list is never an error.
             case .nfs4, .smbACL: try metadata.changeACL(object, to: nil, caller)
-            case .flags: try metadata.changeFlags(object, to: [], caller)
+            case .flags: try metadata.changeFlags(object, to: [], isExcluded: false, caller)
             case .backup(let mark): try metadata.removeBackupMark(mark, of: object, caller)
             case .user(let stored):
                 try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)

@@ -65,10 +65,16 @@ final class WritableFile: Sendable {
 
     /// Runs a body under the file's exclusion. As a rule it waits for one piece of the fill; an act on a held file may take any
     /// time.
+    /// - Parameter isShort: `body` waits for no disk. If nobody has the exclusion, no other thread replaces this one then: a user who asks for
+    ///   much at a time gets no more threads than others.
     /// - Throws: `held` after the deadline; and what `body` throws.
-    func exclusively<Value>(_ held: HeldFiles, for user: UInt32, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    func exclusively<Value>(
+        _ held: HeldFiles, for user: UInt32, isShort: Bool = false, _ body: () throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        let isFirst = waiters.add(1, ordering: .relaxed).oldValue == 0
         defer { waiters.subtract(1, ordering: .relaxed) }
-        if waiters.add(1, ordering: .relaxed).oldValue == 0 {
+        if isShort, isFirst, let value = try withExclusion(within: 0, body) { return value }
+        if isFirst {
             if let value = try perhapsWaiting({ () throws(Errno) in try withExclusion(within: HeldFiles.shortWait, body) }) { return value }
         } else if held.isKnownHeld(key) {
             throw .held

@@ -78,7 +78,7 @@ struct EntryReader {
         let guid = try identity(names: names)
         var flagsWord: UInt32 = 0
         var kindWord = token { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
-        if kindWord.elementsEqual("inherited".utf8) {
+        if kindWord.spells("inherited") {
             flagsWord |= ACEFlags.inherited.rawValue
             kindWord = token { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
         }
@@ -167,8 +167,8 @@ struct EntryReader {
     }
 
     private func kind(_ word: ArraySlice<UInt8>) throws(ACLTextError) -> UInt32 {
-        if word.elementsEqual("allow".utf8) { return ACE.Kind.allow.rawValue }
-        if word.elementsEqual("deny".utf8) { return ACE.Kind.deny.rawValue }
+        if word.spells("allow") { return ACE.Kind.allow.rawValue }
+        if word.spells("deny") { return ACE.Kind.deny.rawValue }
         // Users cannot type reserved kinds, but reading and writing back must keep a stored one.
         if !isTyped, let kind = prefixedHexadecimal(word), kind <= 0xF { return kind }
         if word.isEmpty { throw error(.noKind, at: word, expected: "'allow' or 'deny'") }

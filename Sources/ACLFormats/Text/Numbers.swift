@@ -29,3 +29,21 @@ func prefixedHexadecimal(_ text: some Collection<UInt8>) -> UInt32? {
 }
 
 func hexadecimal(_ value: UInt32) -> String { "0x" + String(value, radix: 16) }
+
+/// Whether bytes are a word. Not `elementsEqual`, which compares by generic code: a value of an attribute has thousands of words to compare.
+func spell(_ bytes: UnsafeBufferPointer<UInt8>, _ word: String) -> Bool {
+    bytes.count == word.utf8.count
+        && word.utf8.withContiguousStorageIfAvailable { word in
+            for index in bytes.indices where bytes[index] != word[index] { return false }
+            return true
+        } ?? bytes.elementsEqual(word.utf8)
+}
+
+extension ArraySlice<UInt8> {
+    func spells(_ word: String) -> Bool { withUnsafeBufferPointer { spell($0, word) } }
+}
+
+/// Lends bytes at one place.
+func withBytes<Value>(_ bytes: some Collection<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
+    bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
+}

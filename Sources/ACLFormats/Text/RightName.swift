@@ -44,7 +44,10 @@ public struct RightName: Sendable {
 
     /// The right of a word. Words for files and for directories are accepted on any object.
     public static func right(named word: some Collection<UInt8>) -> Rights? {
-        all.first { $0.directoryWord.utf8.elementsEqual(word) || $0.fileWord?.utf8.elementsEqual(word) == true }?.right
+        withBytes(word) { word in
+            for name in all where spell(word, name.directoryWord) || name.fileWord.map({ spell(word, $0) }) == true { return name.right }
+            return nil
+        }
     }
 
     /// Every word for a right in chmod: words for files first, then those that only directories have.

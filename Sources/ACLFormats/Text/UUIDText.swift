@@ -3,25 +3,43 @@ import Authorization
 extension GUID {
     /// The identity as upper-case UUID text, the form `ls -le` prints (docs/authorization.md 7.2).
     public var uuidText: String {
-        var text = ""
-        text.reserveCapacity(36)
-        for (half, groups) in [(high, [32, 16, 0]), (low, [48, 0])] {
-            for (position, shift) in groups.enumerated() {
-                let width = position == 0 ? 64 - shift : groups[position - 1] - shift
-                let digits = String(half >> UInt64(shift) & (~0 >> UInt64(64 - width)), radix: 16, uppercase: true)
-                if !text.isEmpty { text += "-" }
-                text += String(repeating: "0", count: width / 4 - digits.utf8.count) + digits
+        let (high, low) = (high, low)
+        return String(unsafeUninitializedCapacity: Self.textLength) { text in
+            var digit = 0
+            for position in 0..<Self.textLength {
+                if Self.isDash(at: position) {
+                    text[position] = UInt8(ascii: "-")
+                    continue
+                }
+                let half = digit < 16 ? high : low
+                let value = UInt8(truncatingIfNeeded: half >> UInt64(60 - digit % 16 * 4) & 0xF)
+                text[position] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") - 10 + value
+                digit += 1
             }
+            return Self.textLength
         }
-        return text
     }
 
     /// Reads UUID text in either letter case; nil for anything else.
     public init?(uuidText: some Collection<UInt8>) {
-        guard uuidText.count == 36 else { return nil }
+        guard let guid = withBytes(uuidText, Self.reading) else { return nil }
+        self = guid
+    }
+
+    /// Reads UUID text in either letter case.
+    public init?(uuidText: String) { self.init(uuidText: Array(uuidText.utf8)) }
+
+    private static let textLength = 36
+
+    private static func isDash(at position: Int) -> Bool { position == 8 || position == 13 || position == 18 || position == 23 }
+
+    /// Without generic code: a value of an attribute has hundreds of them.
+    private static func reading(_ text: UnsafeBufferPointer<UInt8>) -> GUID? {
+        guard text.count == textLength else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
-        for (position, byte) in uuidText.enumerated() {
-            if position == 8 || position == 13 || position == 18 || position == 23 {
+        for position in 0..<textLength {
+            let byte = text[position]
+            if isDash(at: position) {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }
@@ -29,9 +47,6 @@ extension GUID {
             // The third dash is between the halves.
             if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
         }
-        self.init(high: high, low: low)
+        return GUID(high: high, low: low)
     }
-
-    /// Reads UUID text in either letter case.
-    public init?(uuidText: String) { self.init(uuidText: Array(uuidText.utf8)) }
 }

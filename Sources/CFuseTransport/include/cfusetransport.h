@@ -7,6 +7,7 @@
 #define ACLFS_CFUSETRANSPORT_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -95,6 +96,8 @@ void aclfs_transport_unblock(void);
 /* The same for code that rarely waits, but then perhaps long: nearly free while another worker is idle. */
 void aclfs_transport_block_lightly(void);
 void aclfs_transport_unblock_lightly(void);
+/* Whether no thread waits for a request, so that requests may wait for this handler. Rings always have threads that wait. */
+bool aclfs_transport_others_wait(void);
 
 #pragma clang assume_nonnull end
 #endif

@@ -293,8 +293,15 @@ const char *aclfs_errno_name(int32_t code);
 void aclfs_errno_text(int32_t code, char *buffer, uint64_t size);
 /* Names the calling thread; longer names are cut at the kernel's 15 bytes. */
 void aclfs_name_thread(const char *name);
-/* Initializes a pthread_rwlock_t that prefers writers. */
-int32_t aclfs_rwlock_init(void *lock);
+/* A lock for many readers or one writer, in turns: after a writer all readers that wait, after them the writer that has waited longest. A
+ * pthread_rwlock_t lets one side wait as long as the other one comes again. */
+struct aclfs_rwlock;
+struct aclfs_rwlock *_Nullable aclfs_rwlock_new(void);
+void aclfs_rwlock_free(struct aclfs_rwlock *lock);
+void aclfs_rwlock_read(struct aclfs_rwlock *lock);
+void aclfs_rwlock_read_end(struct aclfs_rwlock *lock);
+void aclfs_rwlock_write(struct aclfs_rwlock *lock);
+void aclfs_rwlock_write_end(struct aclfs_rwlock *lock);
 /// Initializes a pthread_mutex_t that spins for a moment before it sleeps.
 void aclfs_mutex_init(void *lock);
 /* Locks a pthread_mutex_t, or returns -ETIMEDOUT after this time. */

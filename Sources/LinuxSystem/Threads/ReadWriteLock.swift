@@ -1,31 +1,24 @@
 import CLinux
-import Glibc
 
-/// A lock for many readers or one writer. A waiting writer precedes new readers, so a thread must not acquire the lock twice.
+/// A lock for many readers or one writer, in turns (docs/architecture.md "Locks"): a reader waits for one writer at most, and a writer for
+/// those that wait already. A waiting writer precedes new readers, so a thread must not acquire the lock twice.
 // Unchecked: the pointer never changes after init, and threads may share its target.
 public final class ReadWriteLock: @unchecked Sendable {
-    private let lock: UnsafeMutablePointer<pthread_rwlock_t>
+    private let lock: OpaquePointer
 
     public init() {
-        lock = .allocate(capacity: 1)
-        lock.initialize(to: pthread_rwlock_t())
-        let answer = aclfs_rwlock_init(lock)
-        precondition(answer == 0, "a lock could not be made")
+        guard let lock = aclfs_rwlock_new() else { fatalError("no memory for a lock") }
+        self.lock = lock
     }
 
-    deinit {
-        pthread_rwlock_destroy(lock)
-        lock.deallocate()
-    }
+    deinit { aclfs_rwlock_free(lock) }
 
     /// Calls `body` with the lock held for reading.
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // EAGAIN (too many readers) and EDEADLK do not acquire the lock.
-        let code = pthread_rwlock_rdlock(lock)
-        precondition(code == 0, "a read lock was refused")
-        defer { pthread_rwlock_unlock(lock) }
+        aclfs_rwlock_read(lock)
+        defer { aclfs_rwlock_read_end(lock) }
         return try body()
     }
 
@@ -33,9 +26,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let code = pthread_rwlock_wrlock(lock)
-        precondition(code == 0, "a write lock was refused")
-        defer { pthread_rwlock_unlock(lock) }
+        aclfs_rwlock_write(lock)
+        defer { aclfs_rwlock_write_end(lock) }
         return try body()
     }
 
@@ -43,8 +35,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func releasingReadLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_rwlock_unlock(lock)
-        defer { relock(pthread_rwlock_rdlock) }
+        aclfs_rwlock_read_end(lock)
+        defer { aclfs_rwlock_read(lock) }
         return try body()
     }
 
@@ -52,13 +44,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func releasingWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_rwlock_unlock(lock)
-        defer { relock(pthread_rwlock_wrlock) }
+        aclfs_rwlock_write_end(lock)
+        defer { aclfs_rwlock_write(lock) }
         return try body()
-    }
-
-    private func relock(_ take: (UnsafeMutablePointer<pthread_rwlock_t>) -> Int32) {
-        let code = take(lock)
-        precondition(code == 0, "a lock was refused")
     }
 }

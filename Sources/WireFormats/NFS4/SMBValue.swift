@@ -75,7 +75,9 @@ public struct SMBValue: Sendable, Hashable {
             entries, besides: Self.entriesOfMode(facts, besides: known.map { $0.forms[0] }), .all)
         var (stored, permissions) = value.withoutClasses(of: facts)
         // Samba inherits entries as its directory shows them.
-        stored = stored.map { entry in known.first { $0.forms.contains(entry) }?.stored ?? entry }
+        var byForm: [ACE: ACE] = [:]
+        for (entry, forms) in known { for form in forms where byForm[form] == nil { byForm[form] = entry } }
+        stored = stored.map { byForm[$0] ?? $0 }
         let hidden = before.filter { !Self.hasForm($0) }
         stored = hidden.filter { $0.kind == .deny } + stored + hidden.filter { $0.kind != .deny }
         if stored.count > ACL.maximumEntryCount { throw NFS4Error(.tooManyEntries(UInt32(stored.count))) }

@@ -142,10 +142,11 @@ extension PosixListBuilder {
             if needsBit { add(.owningGroup, .deny, rights(1)) }
             return
         }
-        for order in orders() {
-            let steps = steps(order, needsBit: needsBit)
-            guard isExact(steps) else { continue }
-            for step in steps {
+        let check = OrderCheck(
+            owningGroup: effectiveGroup, named: members.dropFirst().map(\.effective), other: list.other, saysAll: saysAll, needsBit: needsBit,
+            rest: (owningGroup: saysAll ? list.other : groupBits, others: list.other))
+        for order in orders() where check.isExact(order) {
+            for step in steps(order, needsBit: needsBit) {
                 let member = members[step.member]
                 if step.isAllow { addMember(member) } else { add(member.guid, .deny, rights(step.bits)) }
             }
@@ -221,43 +222,99 @@ extension PosixListBuilder {
         if needsBit { steps.append(Step(member: 0, isAllow: false, bits: 1)) }
         return steps
     }
+}
 
-    /// Whether the steps decide each request as the groups do, whichever of them a caller is in. Groups with the same permissions count as
-    /// one; the owning group has a number of its own, because the mode knows it.
-    private func isExact(_ steps: [Step]) -> Bool {
+/// Whether the steps in some order decide each request as the groups do, whichever of them a caller is in.
+///
+/// Groups with the same permissions have the same steps and count as one; the owning group has a number of its own, because the mode knows it.
+/// A caller may ask for any list, so this must be quick: all seven requests are decided at once, each in three bits of a word, and pairs of groups
+/// come first, where a wrong order fails as a rule.
+private struct OrderCheck {
+    let owningGroup: UInt16
+    let other: UInt16
+    let saysAll: Bool
+    let needsBit: Bool
+    /// What is left open at the end for a caller in the owning group, and for others.
+    let rest: (owningGroup: UInt16, others: UInt16)
+    /// Of named groups, each once.
+    private let values: [UInt16]
+    /// By permissions: the set of groups that have them. The owning group is 1.
+    private let sets: [UInt16]
+
+    init(
+        owningGroup: UInt16, named: [UInt16], other: UInt16, saysAll: Bool, needsBit: Bool, rest: (owningGroup: UInt16, others: UInt16)
+    ) {
+        (self.owningGroup, self.other, self.saysAll, self.needsBit, self.rest) = (owningGroup, other, saysAll, needsBit, rest)
         var values: [UInt16] = []
-        for member in members.dropFirst() where !values.contains(member.effective) { values.append(member.effective) }
-        func bit(_ member: Int) -> Int {
-            member == 0 ? 1 : 1 << ((values.firstIndex(of: members[member].effective) ?? 0) + 1)
+        var sets = [UInt16](repeating: 0, count: 8)
+        for value in named where sets[Int(value)] == 0 {
+            values.append(value)
+            sets[Int(value)] = 1 << UInt16(values.count)
         }
-        var numbered: [(Step, Int)] = []
-        for step in steps {
-            let number = bit(step.member)
-            // Groups with the same permissions have the same steps, one after the other.
-            if let (last, before) = numbered.last, before == number, last.isAllow == step.isAllow, last.bits == step.bits { continue }
-            numbered.append((step, number))
-        }
-        for caller in 1..<(1 << (values.count + 1)) {
-            let own = (caller & 1 != 0 ? [effectiveGroup] : []) + values.indices.filter { caller & 2 << $0 != 0 }.map { values[$0] }
-            for request in UInt16(1)...7 {
-                let right = own.contains { $0 & request == request }
-                if decides(numbered, caller, request) != right { return false }
+        sets[Int(owningGroup)] |= 1
+        (self.values, self.sets) = (values, sets)
+    }
+
+    private struct Step {
+        /// The groups that it is for, as a set of one.
+        var group: UInt16
+        var isAllow: Bool
+        var bits: UInt16
+    }
+
+    /// The steps of `steps`, those of each group once.
+    private func steps(_ order: [UInt16]) -> [Step] {
+        var steps: [Step] = []
+        func add(_ groups: UInt16, _ isAllow: Bool, _ bits: UInt16) {
+            for number in 0..<9 where groups & 1 << UInt16(number) != 0 {
+                steps.append(Step(group: 1 << UInt16(number), isAllow: isAllow, bits: bits))
             }
         }
+        for (place, value) in order.enumerated() {
+            add(sets[Int(value)], true, value)
+            let refused = order[(place + 1)...].reduce(0) { $1 & ~value != 0 ? $0 | value & ~$1 : $0 }
+            if refused != 0 { add(sets[Int(value)], false, refused) }
+        }
+        if saysAll, other & ~owningGroup != 0 { add(1, false, other & ~owningGroup) }
+        for value in values where other & ~value != 0 { add(sets[Int(value)] & ~1, false, other & ~value) }
+        if needsBit { add(1, false, 1) }
+        return steps
+    }
+
+    /// - Parameter order: of the permissions.
+    func isExact(_ order: [UInt16]) -> Bool {
+        let steps = steps(order)
+        let callers = 1..<(UInt16(1) << UInt16(values.count + 1))
+        for caller in callers where caller.nonzeroBitCount <= 2 && !isExact(steps, caller) { return false }
+        for caller in callers where caller.nonzeroBitCount > 2 && !isExact(steps, caller) { return false }
         return true
     }
 
+    // The requests 0 to 7, each with its own three bits.
+    private static let one: UInt32 = 0o1111_1111
+    private static let requests: UInt32 = 0o7654_3210
+    private static func all(_ bits: UInt16) -> UInt32 { one &* UInt32(bits) }
+    /// All three bits of those that have any bit.
+    private static func whole(_ lanes: UInt32) -> UInt32 { ((lanes | lanes >> 1 | lanes >> 2) & one) &* 7 }
+
     /// The scan of docs/authorization.md 3.7, and the mode for what it leaves open.
-    private func decides(_ steps: [(Step, Int)], _ caller: Int, _ request: UInt16) -> Bool {
-        var open = request
-        for (step, bit) in steps where caller & bit != 0 {
+    private func isExact(_ steps: [Step], _ caller: UInt16) -> Bool {
+        // What is open of each request, and which are not refused.
+        var open = Self.requests
+        var notRefused = ~UInt32(0)
+        for step in steps where caller & step.group != 0 {
             if step.isAllow {
-                open &= ~step.bits
-                if open == 0 { return true }
-            } else if step.bits & request != 0 {
-                return false
+                open &= ~Self.all(step.bits)
+            } else {
+                // A request that is granted already stays so.
+                notRefused &= ~(Self.whole(Self.requests & Self.all(step.bits)) & Self.whole(open))
             }
         }
-        return open & ~(saysAll ? list.other : caller & 1 != 0 ? groupBits : list.other) == 0
+        open &= ~Self.all(caller & 1 != 0 ? rest.owningGroup : rest.others)
+        let granted = ~Self.whole(open) & notRefused
+        var right: UInt32 = caller & 1 != 0 ? ~Self.whole(Self.requests & ~Self.all(owningGroup)) : 0
+        for (index, value) in values.enumerated() where caller & 2 << UInt16(index) != 0 { right |= ~Self.whole(Self.requests & ~Self.all(value)) }
+        // Without the request for nothing.
+        return (granted ^ right) & 0o7777_7770 == 0
     }
 }
