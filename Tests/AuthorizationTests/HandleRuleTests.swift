@@ -41,7 +41,9 @@ import Testing
     @Test func touchingWhatWasGivenAway() {
         #expect(code(.touch, .writable) == nil)
         #expect(code(.touch, .readable) == .EBADF)
-        for flag in [FileFlags.userAppend, .systemAppend, .userImmutable, .systemImmutable] { #expect(code(.touch, .writable, flag) == .EPERM) }
+        for flag in [FileFlags.userAppend, .systemAppend, .userImmutable, .systemImmutable] {
+            #expect(code(.touch, .writable, flag) == .EPERM)
+        }
     }
 
     @Test func aFlagSetLaterDoesNotBindWrites() {

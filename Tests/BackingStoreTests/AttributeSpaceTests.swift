@@ -41,7 +41,8 @@ import Testing
     private func set(_ name: String, _ size: Int, flags: Int32 = 0, _ tree: BackingTree, _ file: SharedDescriptor) throws(Errno) {
         let status = try Syscall.statx(file.rawValue)
         let bytes = [UInt8](repeating: 1, count: size)
-        try tree.keepingRoom(besides: Array(name.utf8), size: size, flags: flags, entries: 40, on: file.rawValue, status) { () throws(Errno) in
+        try tree.keepingRoom(besides: Array(name.utf8), size: size, flags: flags, entries: 40, on: file.rawValue, status) {
+            () throws(Errno) in
             try Syscall.setxattr(.open(file.rawValue), name, bytes, flags: flags)
         }
     }

@@ -140,14 +140,18 @@ import Testing
             "application-identifier", "com.apple.developer.team-identifier", "com.apple.security.automation.apple-events",
             "com.apple.security.device.camera", "com.apple.security.files.bookmarks.app-scope",
             "com.apple.security.files.bookmarks.document-scope", "com.apple.security.files.user-selected.executable",
-            "com.apple.security.network.client", "com.apple.security.print", "com.apple.security.temporary-exception.mach-lookup.global-name",
+            "com.apple.security.network.client", "com.apple.security.print",
+            "com.apple.security.temporary-exception.mach-lookup.global-name",
             "keychain-access-groups",
         ]
         let list = try read("<dict>\(sandboxed)\(keys.map { "<key>\($0)</key><true/>" }.joined())</dict>")
         #expect(list.warnings.isEmpty && list.notAboutFiles == keys)
         // What looks like another key is a mistake.
         let near = try read("<dict>\(sandboxed)<key>com.aple.security.files.downloads.read-only</key><true/></dict>")
-        #expect(near.warnings.map(\.message) == ["unknown key; it allows nothing here; did you mean 'com.apple.security.files.downloads.read-only'?"])
+        #expect(
+            near.warnings.map(\.message) == [
+                "unknown key; it allows nothing here; did you mean 'com.apple.security.files.downloads.read-only'?"
+            ])
     }
 
     @Test func wrongTop() {

@@ -57,7 +57,7 @@ extension MetadataChanges {
     /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
     ///
     /// A caller chooses how deep an object lies. So the directories above are read after the right was asked for and without the metadata lock:
-    /// what they say gives nobody a right.
+    /// what they say gives no caller a right.
     func visibleFlags(of node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
         let (object, marked) = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)

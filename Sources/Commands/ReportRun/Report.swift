@@ -49,7 +49,8 @@ package enum Report {
             }
             if let file { try file.write(bytes) } else if !bytes.isEmpty { sink.output(bytes) }
             if report.unreadableCount > 0 {
-                sink.complain("report: \(PlaceText.counted(report.unreadableCount, "path")) could not be read; the report names \(report.unreadableCount == 1 ? "it" : "them")")
+                let (paths, them) = (PlaceText.counted(report.unreadableCount, "path"), report.unreadableCount == 1 ? "it" : "them")
+                sink.complain("report: \(paths) could not be read; the report names \(them)")
             }
             return report.unreadableCount == 0 ? 0 : 1
         } catch {

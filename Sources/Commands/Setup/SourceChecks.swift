@@ -20,7 +20,9 @@ enum SourceChecks {
         do throws(PlaceObstacle) { try MountPlace.refuseNesting(directory.rawValue, path) } catch {
             return [.problem(shown, escapedText(error.state), do: escapedText(error.remedy ?? ""))]
         }
-        return [reach(path, shown, mountpoint), attributes(directory, shown), settings(directory, shown), shared(path, shown)].compactMap { $0 }
+        return [reach(path, shown, mountpoint), attributes(directory, shown), settings(directory, shown), shared(path, shown)].compactMap {
+            $0
+        }
     }
 
     private static func reach(_ path: String, _ shown: String, _ mountpoint: String?) -> Finding {

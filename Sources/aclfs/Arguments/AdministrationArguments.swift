@@ -135,8 +135,8 @@ struct PresetApplyArguments: ParsableCommand {
     @Option(help: ArgumentHelp("Whose members the entries name; by default the group of the directory.", valueName: "GROUP")) var group:
         String?
     @OptionGroup var tree: TreeArguments
-    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
-        String
+    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET"))
+    var preset: String
     @Argument(help: ArgumentHelp(place, valueName: "DIRECTORY")) var directory: ByteWord
 }
 
@@ -153,8 +153,8 @@ struct PresetShowArguments: ParsableCommand {
         help: ArgumentHelp(
             "Where a backing directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
     var metadata: String?
-    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET")) var preset:
-        String?
+    @Argument(help: ArgumentHelp("One of drop-box, append-only, no-delete, team-share, read-only or public.", valueName: "PRESET"))
+    var preset: String?
     @Argument(help: ArgumentHelp("By default the working directory.", valueName: "DIRECTORY")) var directory: ByteWord?
 }
 

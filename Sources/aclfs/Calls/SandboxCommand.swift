@@ -23,7 +23,8 @@ enum SandboxCommand {
     private static func check(_ arguments: SandboxCheckArguments) -> Int32 {
         SandboxCheck.perform(
             SandboxCheckRequest(
-                json: arguments.json, isVerbose: arguments.verbose, bundle: arguments.bundle, home: arguments.home, layout: arguments.layout,
+                json: arguments.json, isVerbose: arguments.verbose, bundle: arguments.bundle, home: arguments.home,
+                layout: arguments.layout,
                 profile: arguments.profile.bytes, paths: arguments.paths.map(\.bytes)))
     }
 

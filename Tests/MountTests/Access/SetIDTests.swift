@@ -110,7 +110,8 @@ struct SetIDTests {
         let touched = try bob("touch new && stat -c %u new")
         #expect(touched.status == 0 && touched.output == "501", "\(touched)")
         for (script, isRefused) in [
-            ("touch new", true), ("exec 3>held; touch held", false), ("exec 3>held2; touch -d @1 held2", true), ("exec 3>held3; chmod 777 held3", true),
+            ("touch new", true), ("exec 3>held; touch held", false), ("exec 3>held2; touch -d @1 held2", true),
+            ("exec 3>held3; chmod 777 held3", true),
             ("exec 3>held4; '\(MountTesting.program("aclfs"))' chflags hidden held4", true),
         ] {
             let result = try bob(script)

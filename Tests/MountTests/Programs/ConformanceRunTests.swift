@@ -113,7 +113,9 @@ struct ConformanceRunTests {
         let good = "# ok 119, not ok 0, skipped 15"
         #expect(try run("'\(Self.program)' conformance . | tail -n 1 | cat") == good)
         #expect(try run("set -m; '\(Self.program)' conformance . | tail -n 1") == good)
-        let used = try run("setsid sleep 5 & sleep 0.2; '\(Self.program)' conformance . 2>&1 >/dev/null; cd /; '\(Self.program)' conformance \(second) | tail -n 1; kill %1")
+        let used = try run(
+            "setsid sleep 5 & sleep 0.2; '\(Self.program)' conformance . 2>&1 >/dev/null; cd /; '\(Self.program)' conformance \(second) | tail -n 1; kill %1"
+        )
         #expect(used.contains(": is in use: process "), "\(used)")
         #expect(used.contains("; end these and run again, or mount its source a second time and run there"), "\(used)")
         #expect(used.hasSuffix(good), "\(used)")
