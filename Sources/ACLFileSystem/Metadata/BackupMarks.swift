@@ -57,7 +57,7 @@ extension MetadataChanges {
     /// The flags that callers read: with UF_NODUMP if any mark excludes the object, or its location in a container does.
     ///
     /// A caller chooses how deep an object lies. So the directories above are read after the right was asked for and without the metadata lock:
-    /// what they say gives nobody a right.
+    /// what they say gives no caller a right.
     func visibleFlags(of node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
         let (object, marked) = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(node)
@@ -97,12 +97,16 @@ extension MetadataChanges {
         // A file with several names lies in no directory.
         guard object.status.isDirectory || object.status.nlink == 1 else { return false }
         let generation = known.generation
-        let path = loader.tree.hasSharedFileSystem ? nil : loader.tree.currentPath(of: object.descriptor)
+        // A change by another program is seen as soon as the mount promises it.
+        let lifetime = min(kernel.cache.timeouts.attributes, KnownExclusions.longest)
+        let isKept = lifetime > 0 && !loader.tree.hasSharedFileSystem
+        let path = isKept ? loader.tree.currentPath(of: object.descriptor) : nil
         if let path, let answer = known.find(object.object.key, at: path, generation) { return answer }
-        let isExcluded = try loader.tree.values(of: DeclaredLayout.attributeName, above: object.descriptor, object.status).contains { above in
+        let isExcluded = try loader.tree.values(of: DeclaredLayout.attributeName, above: object.descriptor, object.status).contains {
+            above in
             DeclaredLayout(value: above.value)?.leavesOut(above.names) ?? false
         }
-        if let path { known.keep(isExcluded, object.object.key, at: path, generation) }
+        if let path { known.keep(isExcluded, object.object.key, at: path, generation, for: lifetime) }
         return isExcluded
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// two thousand directories. One for all mounts of a tree.
 ///
 /// It is known for a path, and as long as neither the object nor any directory has moved, and no layout was set or removed, through a mount. A change
-/// by another program is seen after a second at the latest, as with records.
+/// by another program is seen after a second at the latest.
 final class KnownExclusions: Sendable {
     private struct Known {
         var path: [UInt8]
@@ -18,8 +18,8 @@ final class KnownExclusions: Sendable {
     /// How many changes there were that concern all answers.
     private let changes = Atomic<UInt64>(0)
     private static let most = 256
-    /// In nanoseconds.
-    private static let lifetime: UInt64 = 1_000_000_000
+    /// In seconds.
+    static let longest = 1.0
 
     /// Call it after an attribute that declares a layout was set or removed.
     func noteLayoutChange() { changes.add(1, ordering: .sequentiallyConsistent) }
@@ -43,9 +43,11 @@ final class KnownExclusions: Sendable {
         }
     }
 
-    /// - Parameter generation: from before the directories were looked at.
-    func keep(_ isExcluded: Bool, _ key: ObjectKey, at path: [UInt8], _ generation: UInt64) {
-        let expiry = SystemTime.monotonic() + Self.lifetime
+    /// - Parameters:
+    ///   - generation: from before the directories were looked at.
+    ///   - lifetime: in seconds, at most `longest`.
+    func keep(_ isExcluded: Bool, _ key: ObjectKey, at path: [UInt8], _ generation: UInt64, for lifetime: Double) {
+        let expiry = SystemTime.monotonic() + UInt64(max(0, min(lifetime, Self.longest)) * 1e9)
         known.withLock { known in
             if known.count >= Self.most, known[key] == nil { known.removeAll(keepingCapacity: true) }
             known[key] = Known(path: path, generation: generation, expiry: expiry, isExcluded: isExcluded)

@@ -143,7 +143,8 @@ extension PosixListBuilder {
             return
         }
         let check = OrderCheck(
-            owningGroup: effectiveGroup, named: members.dropFirst().map(\.effective), other: list.other, saysAll: saysAll, needsBit: needsBit,
+            owningGroup: effectiveGroup, named: members.dropFirst().map(\.effective), other: list.other, saysAll: saysAll,
+            needsBit: needsBit,
             rest: (owningGroup: saysAll ? list.other : groupBits, others: list.other))
         for order in orders() where check.isExact(order) {
             for step in steps(order, needsBit: needsBit) {
@@ -313,7 +314,9 @@ private struct OrderCheck {
         open &= ~Self.all(caller & 1 != 0 ? rest.owningGroup : rest.others)
         let granted = ~Self.whole(open) & notRefused
         var right: UInt32 = caller & 1 != 0 ? ~Self.whole(Self.requests & ~Self.all(owningGroup)) : 0
-        for (index, value) in values.enumerated() where caller & 2 << UInt16(index) != 0 { right |= ~Self.whole(Self.requests & ~Self.all(value)) }
+        for (index, value) in values.enumerated() where caller & 2 << UInt16(index) != 0 {
+            right |= ~Self.whole(Self.requests & ~Self.all(value))
+        }
         // Without the request for nothing.
         return (granted ^ right) & 0o7777_7770 == 0
     }
