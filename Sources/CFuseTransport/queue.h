@@ -1,5 +1,5 @@
 /*
- * Requests that wait in the daemon, and whose turn it is. The kernel's queue is one for all users: whoever sends sixteen requests at a time would
+ * Requests that wait in the daemon, and whose turn it is. The kernel's queue is one for all users: a user who sends sixteen requests at a time would
  * let others wait for them all.
  */
 #ifndef ACLFS_TRANSPORT_QUEUE_H
@@ -27,7 +27,7 @@ struct queued {
 };
 
 struct queue {
-	/* Held by whoever reads more from the device, too. */
+	/* Held by the worker that reads more from the device, too. */
 	pthread_mutex_t lock;
 	/* Changed with the lock held. */
 	atomic_uint length;

@@ -117,7 +117,7 @@ void aclfs_transport_block_lightly(void)
 	if (!worker || worker->blocks)
 		return aclfs_transport_block();
 	struct workers *workers = worker->workers;
-	/* Whoever reads a request then counts this one, or this one sees that it waits. */
+	/* The worker that reads a request then counts this one, or this one sees that it waits. */
 	aclfs_queue_not_busy(&workers->queue, worker->user);
 	if (atomic_load(&workers->idle) > 0 && !atomic_load(&workers->queue.length)) {
 		worker->light_blocks++;
@@ -289,7 +289,7 @@ static int handle_in_turn(struct worker *worker, struct wire_in_header *own, boo
 	return error;
 }
 
-/* Whether others of the same user are handled while nobody reads: then others may wait behind it. */
+/* Whether others of the same user are handled while no worker reads: then others may wait behind it. */
 static bool may_keep_others(struct workers *workers, const struct wire_in_header *header)
 {
 	if (atomic_load(&workers->idle) > 0)
@@ -449,7 +449,7 @@ static void look(struct workers *workers)
 	}
 	workers->begun = begun;
 	workers->quiet = atomic_exchange(&workers->contended, false) ? 0 : workers->quiet + 1;
-	/* While all are busy nobody notes it. */
+	/* While all are busy no worker notes it. */
 	if (workers->quiet >= QUIET_LOOKS && atomic_load(&workers->queue.busy) < (int)workers->count) {
 		atomic_store(&workers->extra, 0);
 		atomic_store(&workers->watched, false);

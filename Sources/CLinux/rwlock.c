@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /*
- * Bits of the state. With QUEUED nobody takes the lock past those who wait: then the state changes under the mutex only, but for holders that
+ * Bits of the state. With QUEUED no thread takes the lock past those who wait: then the state changes under the mutex only, but for holders that
  * leave.
  */
 enum { QUEUED = 1u << 30, WRITER = 1u << 31, READERS = QUEUED - 1 };
@@ -62,7 +62,7 @@ static struct waiter *take(struct aclfs_rwlock *lock, bool writes, unsigned *cou
 static void pass_on(struct aclfs_rwlock *lock, bool after_writer) {
   struct waiter *next = NULL;
   unsigned count = 0;
-  /* Otherwise somebody has taken it meanwhile, who will call this. */
+  /* Otherwise a thread has taken it meanwhile, which will call this. */
   if (!(atomic_load_explicit(&lock->state, memory_order_acquire) & (WRITER | READERS))) {
     bool writes = !after_writer;
     if (!(next = take(lock, writes, &count))) next = take(lock, writes = !writes, &count);

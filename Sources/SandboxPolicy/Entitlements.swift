@@ -100,7 +100,8 @@ public struct Entitlements: Sendable, Hashable {
                 continue
             }
             guard key.hasPrefix(Self.prefix) else {
-                note(key, in: Self.words.map { Self.prefix + $0 } + [Self.cloudKey], isApples: true)
+                let near = nearestWord(to: key.utf8, in: Self.words.map { Self.prefix + $0 } + [Self.cloudKey])
+                note(key, near, isApples: true)
                 continue
             }
             try take(key, String(key.dropFirst(Self.prefix.count)), value)
@@ -130,13 +131,12 @@ public struct Entitlements: Sendable, Hashable {
                 if try takeAccess(key, stem, access, value) { return }
             }
             let isApples = Self.otherWords.contains { $0.hasSuffix(".") ? word.hasPrefix($0) : word == $0 }
-            note(key, in: Self.words.map { Self.prefix + $0 }, isApples: isApples)
+            note(key, isApples ? nil : nearestWord(to: word.utf8, in: Self.words).map { Self.prefix + $0 }, isApples: isApples)
         }
     }
 
     /// Notes a key that allows nothing here: as a warning if the author may have meant another one.
-    private mutating func note(_ key: String, in known: [String], isApples: Bool) {
-        let near = isApples && key.hasPrefix(Self.prefix) ? nil : nearestWord(to: key.utf8, in: known)
+    private mutating func note(_ key: String, _ near: String?, isApples: Bool) {
         if isApples, near == nil { return notAboutFiles.append(key) }
         let hint = near.map { "; did you mean '\($0)'?" } ?? ""
         warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here" + hint))

@@ -9,6 +9,7 @@ struct Request: Sendable {
     var opcode: UInt32
     var unique: UInt64
     var caller: UInt32 = 0
+    var uid: UInt32 = 0
     var body: [UInt8] = []
 
     static let initOpcode: UInt32 = 26
@@ -21,13 +22,15 @@ struct Request: Sendable {
         header.opcode = opcode
         header.unique = unique
         header.pid = caller
+        header.uid = uid
         return withUnsafeBytes(of: header) { Array($0) } + body
     }
 
-    init(opcode: UInt32 = getattrOpcode, unique: UInt64, caller: UInt32 = 0, body: [UInt8] = []) {
+    init(opcode: UInt32 = getattrOpcode, unique: UInt64, caller: UInt32 = 0, uid: UInt32 = 0, body: [UInt8] = []) {
         self.opcode = opcode
         self.unique = unique
         self.caller = caller
+        self.uid = uid
         self.body = body
     }
 
@@ -37,7 +40,7 @@ struct Request: Sendable {
         let header = message.loadUnaligned(as: wire_in_header.self)
         guard Int(header.len) == message.count else { return nil }
         self.init(
-            opcode: header.opcode, unique: header.unique, caller: header.pid,
+            opcode: header.opcode, unique: header.unique, caller: header.pid, uid: header.uid,
             body: Array(message.dropFirst(MemoryLayout<wire_in_header>.size)))
     }
 }

@@ -128,6 +128,7 @@ struct WorkerTests {
             eventually { transport.counts.parked == 4 && transport.counts.serving == 2 && transport.counts.idle == 2 })
     }
 
+    /// Not for the same user. For others one more worker comes when all have been busy for long.
     @Test func aHandlerThatDoesNotSayItIsNotReplaced() {
         let entered = Lock<Int>(0)
         let transport = SocketTransport(workers: 2) { transport, request in
@@ -137,11 +138,88 @@ struct WorkerTests {
         }
         defer { transport.end() }
         for unique: UInt64 in 11...14 { transport.send(Request(unique: unique)) }
-        #expect(eventually { entered.withLock { $0 } == 2 })
+        #expect(eventually { transport.counts.started == 3 && transport.counts.idle == 1 })
         usleep(50_000)
-        #expect(transport.counts.started == 2)
+        #expect(transport.counts.started == 3)
+        #expect(entered.withLock { $0 } == 2)
         transport.gate.open()
         #expect(transport.receiveUniques(4) == [11, 12, 13, 14])
+        // When it has been quiet for a while, none more than before serve.
+        transport.send(Request(unique: 15))
+        #expect(transport.receive() == Reply(unique: 15))
+        #expect(eventually { transport.counts.serving >= 2 })
+    }
+
+    // MARK: whose turn it is
+
+    /// docs/transport.md "Whose turn it is".
+    @Test func anotherUserNeedNotWaitForAllOfOne() {
+        let order = Lock<[UInt64]>([])
+        let transport = SocketTransport(workers: 2) { transport, request in
+            order.withLock { $0.append(request.unique) }
+            if request.unique < 13 { transport.gate.wait() }
+            transport.answer(request)
+        }
+        defer { transport.end() }
+        #expect(eventually { transport.counts.idle == 2 })
+        // Both workers are busy for the first user, whose other requests were sent before that of the second.
+        for unique: UInt64 in 11...26 { transport.send(Request(unique: unique, uid: 501)) }
+        transport.send(Request(unique: 90, uid: 502))
+        // It is answered although nothing that was sent before it has been.
+        #expect(transport.receive() == Reply(unique: 90))
+        #expect(order.withLock { Set($0) } == [11, 12, 90])
+        transport.gate.open()
+        #expect(transport.receiveUniques(16) == Set(11...26))
+        #expect(order.withLock { $0.count } == 17)
+    }
+
+    @Test func usersTakeTurns() {
+        let order = Lock<[UInt32]>([])
+        let transport = SocketTransport(workers: 2) { transport, request in
+            if request.unique < 13 { transport.gate.wait() }
+            if request.unique >= 20 { order.withLock { $0.append(request.uid) } }
+            transport.answer(request)
+        }
+        defer { transport.end() }
+        #expect(eventually { transport.counts.idle == 2 })
+        for unique: UInt64 in 11...12 { transport.send(Request(unique: unique, uid: 501)) }
+        #expect(eventually { transport.counts.idle == 0 || transport.counts.started > 2 })
+        for unique: UInt64 in 20..<40 { transport.send(Request(unique: unique, uid: 501)) }
+        transport.send(Request(unique: 40, uid: 502))
+        transport.send(Request(unique: 41, uid: 503))
+        #expect(transport.receiveUniques(2) == [40, 41])
+        transport.gate.open()
+        #expect(transport.receiveUniques(22) == Set([11, 12] + Array(20..<40)))
+        #expect(Set(order.withLock { $0 }.prefix(2)) == [502, 503])
+    }
+
+    /// What waits in the daemon is lost by no end of a handler, and answered once.
+    @Test func everyRequestHasItsTurn() {
+        let seen = Lock<[UInt64: Int]>([:])
+        let transport = SocketTransport(workers: 3) { transport, request in
+            seen.withLock { $0[request.unique, default: 0] += 1 }
+            if request.unique % 3 == 0 {
+                aclfs_transport_block()
+                usleep(200)
+                aclfs_transport_unblock()
+            } else if request.unique % 3 == 1 {
+                aclfs_transport_block_lightly()
+                usleep(100)
+                aclfs_transport_unblock_lightly()
+            }
+            transport.answer(request)
+        }
+        defer { transport.end() }
+        var answered: Set<UInt64> = []
+        var next: UInt64 = 100
+        for _ in 0..<40 {
+            let sent = next..<next + 40
+            for unique in sent { transport.send(Request(unique: unique, uid: unique % 7 == 0 ? 502 : 501)) }
+            next += 40
+            answered.formUnion(transport.receiveUniques(40))
+        }
+        #expect(answered == Set(100..<next))
+        #expect(seen.withLock { $0.filter { $0.key >= 100 && $0.value != 1 }.isEmpty })
     }
 
     @Test func noMoreThanTheMostAreStarted() {
@@ -390,10 +468,12 @@ struct WorkerTests {
         transport.send(Request(unique: 11))
         #expect(eventually { entered.withLock { $0 } })
         transport.stop()
+        // With one worker, one more may have come before the end.
+        let before = transport.counts
         step.open()
-        #expect(eventually { transport.counts.serving == 0 })
+        #expect(eventually { transport.counts.serving == before.serving - 1 })
         usleep(50_000)
-        #expect(transport.counts.started == 1)
+        #expect(transport.counts.started == before.started)
         transport.gate.open()
         #expect(transport.receive() == Reply(unique: 11))
         #expect(transport.join() == 0)

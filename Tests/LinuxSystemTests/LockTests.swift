@@ -43,3 +43,85 @@ struct LockTests {
         #expect(witness == nil)
     }
 }
+
+/// docs/architecture.md "Locks": readers and writers take turns.
+struct ReadWriteLockTests {
+    private final class Shared: Sendable {
+        let lock = ReadWriteLock()
+        let readers = Lock(0)
+        let writers = Lock(0)
+        let ended = Lock(0)
+        let isOver = Lock(false)
+    }
+
+    @Test func aWriterIsAlone() throws {
+        let shared = Shared()
+        for index in 0..<8 {
+            _ = try Thread.start(name: "lock-\(index)") {
+                for _ in 0..<2_000 {
+                    if index % 2 == 0 {
+                        shared.lock.withWriteLock {
+                            shared.writers.withLock { $0 += 1 }
+                            if shared.readers.withLock({ $0 }) != 0 { shared.ended.withLock { $0 = -100 } }
+                        }
+                    } else {
+                        shared.lock.withReadLock {
+                            shared.readers.withLock { $0 += 1 }
+                            shared.readers.withLock { $0 -= 1 }
+                        }
+                    }
+                }
+                shared.ended.withLock { $0 += 1 }
+            }
+        }
+        #expect(eventually { shared.ended.withLock { $0 } == 8 })
+        #expect(shared.writers.withLock { $0 } == 8_000)
+    }
+
+    /// Writers that never leave a gap kept a reader of pthread_rwlock_t waiting without end.
+    @Test func aReaderWaitsForOneWriterOfMany() throws {
+        let shared = Shared()
+        for index in 0..<3 {
+            _ = try Thread.start(name: "writer-\(index)") {
+                while !shared.isOver.withLock({ $0 }) {
+                    shared.lock.withWriteLock {
+                        shared.writers.withLock { $0 += 1 }
+                        // The other writers come to wait meanwhile.
+                        usleep(300)
+                    }
+                }
+                shared.ended.withLock { $0 += 1 }
+            }
+        }
+        #expect(eventually { shared.writers.withLock { $0 } > 3 })
+        var most = 0
+        for _ in 0..<50 {
+            let before = shared.writers.withLock { $0 }
+            let passed = shared.lock.withReadLock { shared.writers.withLock { $0 } - before }
+            most = max(most, passed)
+        }
+        shared.isOver.withLock { $0 = true }
+        #expect(eventually { shared.ended.withLock { $0 } == 3 })
+        // One had the lock, and one may have got it before the reader came to the queue.
+        #expect(most <= 3, "\(most)")
+    }
+
+    @Test func aWriterWaitsForThoseThatReadAlready() throws {
+        let shared = Shared()
+        for index in 0..<3 {
+            _ = try Thread.start(name: "reader-\(index)") {
+                while !shared.isOver.withLock({ $0 }) {
+                    shared.lock.withReadLock {
+                        shared.readers.withLock { $0 += 1 }
+                        usleep(300)
+                    }
+                }
+                shared.ended.withLock { $0 += 1 }
+            }
+        }
+        #expect(eventually { shared.readers.withLock { $0 } > 3 })
+        for _ in 0..<20 { shared.lock.withWriteLock {} }
+        shared.isOver.withLock { $0 = true }
+        #expect(eventually { shared.ended.withLock { $0 } == 3 })
+    }
+}

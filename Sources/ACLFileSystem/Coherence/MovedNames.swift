@@ -14,6 +14,7 @@ extension TreeMounts {
         _ newName: UnsafePointer<CChar>, through kernel: KernelView
     ) {
         setName(of: object, to: newName, in: destination)
+        share.exclusions.noteMove(of: object.object.key, isDirectory: object.facts.kind == .directory)
         let mayFollow = share.followed.noteMove(of: object.object, to: destination.object, newName)
         defer { if mayFollow { for mount in confined { mount.invalidateIfGrantsMoved() } } }
         guard object.facts.kind != .directory else {

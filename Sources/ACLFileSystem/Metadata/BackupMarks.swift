@@ -89,12 +89,25 @@ extension MetadataChanges {
         return try isExcludedByLocation(object)
     }
 
+    private var known: KnownExclusions { share.exclusions }
+
     /// Whether the container of the mount's profile excludes the object, or the layout that a directory above it declares.
     func isExcludedByLocation(_ object: ObjectState) throws(Errno) -> Bool {
         if object.location.isExcludedFromBackup { return true }
-        return try loader.tree.values(of: DeclaredLayout.attributeName, above: object.descriptor, object.status).contains { above in
+        // A file with several names lies in no directory.
+        guard object.status.isDirectory || object.status.nlink == 1 else { return false }
+        let generation = known.generation
+        // A change by another program is seen as soon as the mount promises it.
+        let lifetime = min(kernel.cache.timeouts.attributes, KnownExclusions.longest)
+        let isKept = lifetime > 0 && !loader.tree.hasSharedFileSystem
+        let path = isKept ? loader.tree.currentPath(of: object.descriptor) : nil
+        if let path, let answer = known.find(object.object.key, at: path, generation) { return answer }
+        let isExcluded = try loader.tree.values(of: DeclaredLayout.attributeName, above: object.descriptor, object.status).contains {
+            above in
             DeclaredLayout(value: above.value)?.leavesOut(above.names) ?? false
         }
+        if let path { known.keep(isExcluded, object.object.key, at: path, generation, for: lifetime) }
+        return isExcluded
     }
 
     /// The flags with UF_NODUMP if any mark excludes the object. What the location adds is left out: an object that is copied or moved

@@ -5,6 +5,7 @@ import FuseSession
 import Glibc
 import LinuxSystem
 import MountOptions
+import SandboxPolicy
 
 /// Whether the daemon may change the owner of objects.
 var runsAsRoot: Bool { geteuid() == 0 }
@@ -125,7 +126,7 @@ extension MetadataChanges {
     func storeXattr(
         _ name: [UInt8], _ value: UnsafeRawBufferPointer, _ flags: Int32, _ object: ObjectState, _ caller: Caller
     ) throws(Errno) {
-        defer { kernel.invalidateElsewhere(object.object) }
+        defer { noteChange(of: name, object) }
         let descriptor = object.descriptor.rawValue
         try held.makeCall(on: object) { () throws(Errno) in
             try allocateBlocks(for: caller) { () throws(Errno) in
@@ -142,8 +143,13 @@ extension MetadataChanges {
         }
     }
 
+    private func noteChange(of name: [UInt8], _ object: ObjectState) {
+        if name.elementsEqual(DeclaredLayout.attributeName.utf8) { share.exclusions.noteLayoutChange() }
+        kernel.invalidateElsewhere(object.object)
+    }
+
     func removeXattr(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
-        defer { kernel.invalidateElsewhere(object.object) }
+        defer { noteChange(of: name, object) }
         try held.makeCall(on: object) { () throws(Errno) in
             try loader.tree.changingAttribute(of: object.descriptor.rawValue) { () throws(Errno) in
                 try name.withCName { (name) throws(Errno) in

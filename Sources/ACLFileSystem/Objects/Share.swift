@@ -12,6 +12,7 @@ final class Share: Sendable {
     let held: HeldFiles
     let watched = WatchedObjects()
     let followed = FollowedObjects()
+    let exclusions = KnownExclusions()
     private let isShared = Atomic<Bool>(false)
     /// How many directories have moved or were removed. A zone that was found before such a move is stale.
     let moves = Atomic<UInt64>(0)

@@ -204,7 +204,8 @@ extension DirectoryOperations {
             var names = 0
             let begin = SystemTime.monotonic()
             while !isFull {
-                let end = try withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 8) {
+                // What is read and not used is read again.
+                let end = try withUnsafeTemporaryAllocation(byteCount: othersWait ? 2048 : 32768, alignment: 8) {
                     (buffer) -> Result<Bool, Errno> in
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)

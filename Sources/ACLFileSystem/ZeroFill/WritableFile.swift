@@ -65,7 +65,7 @@ final class WritableFile: Sendable {
 
     /// Runs a body under the file's exclusion. As a rule it waits for one piece of the fill; an act on a held file may take any
     /// time.
-    /// - Parameter isShort: `body` waits for no disk. If nobody has the exclusion, no other thread replaces this one then: a user who asks for
+    /// - Parameter isShort: `body` waits for no disk. If no thread has the exclusion, no other thread replaces this one then: a user who asks for
     ///   much at a time gets no more threads than others.
     /// - Throws: `held` after the deadline; and what `body` throws.
     func exclusively<Value>(

@@ -46,6 +46,9 @@ extension BackingTree {
 
     private static let removed = Array(" (deleted)".utf8)
 
+    /// The path by which the kernel knows an object now, from the root of the file systems; nil if it is too long or unknown.
+    public func currentPath(of descriptor: SharedDescriptor) -> [UInt8]? { Self.path(of: descriptor) }
+
     private static func path(of descriptor: SharedDescriptor) -> [UInt8]? {
         // With an absolute path the directory is ignored.
         try? Syscall.readlinkat(descriptor.rawValue, "/proc/self/fd/\(descriptor.rawValue)")

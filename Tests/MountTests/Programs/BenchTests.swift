@@ -84,6 +84,21 @@ struct BenchTests {
         }
     }
 
+    /// 1: a call was slower than the limit, which is nobody's concern here.
+    @Test("an attack has a row with what the other user's calls took, alone and beside it")
+    func attackRow() throws {
+        try withDirectory { directory in
+            let result = try Spawn.run([
+                "python3", "-B", "\(Self.sources)/attack.py", "--dir", directory, "--aclfs", MountTesting.program("aclfs"),
+                "--load", MountTesting.program("aclfs-load"), "--only", "setfacl", "--rounds", "1", "--seconds", "0.1",
+            ])
+            #expect(result.status == 0 || result.status == 1, "\(result)")
+            let rows = result.output.split(separator: "\n").filter { $0.hasPrefix("| setfacl | aclfs |") }
+            #expect(rows.count == 1 && rows.first?.contains("→") == true, "\(result)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+        }
+    }
+
     @Test(
         "whole commands alone: a figure of each on each mount, the marked section and the plot, for the user first",
         .enabled(if: isInstalled("git"), "no git (apt install git)"))

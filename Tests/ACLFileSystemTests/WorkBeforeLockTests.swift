@@ -1,0 +1,104 @@
+import Authorization
+import FuseSession
+import Glibc
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import ACLFileSystem
+
+/// Work whose size a caller chooses is done before the metadata lock is taken, and for no caller who is refused anyway (docs/security.md "Denial of
+/// service").
+@Suite(.enabled(if: getuid() == 0, "needs root"))
+struct WorkBeforeLockTests {
+    private func file(below names: [String]) throws -> (tree: FaultTree, scene: FaultScene, name: String) {
+        let tree = try FaultTree()
+        let scene = try tree.scene()
+        var path = ""
+        for name in names {
+            path += path.isEmpty ? name : "/" + name
+            try scene.directory(path)
+        }
+        path += path.isEmpty ? "file" : "/file"
+        try scene.file(path).knows(path)
+        return (tree, scene, path)
+    }
+
+    /// The calls that one change of flags makes, and what it is answered.
+    private func callsForFlags(_ caller: Caller, below names: [String]) throws -> (calls: Int, error: Errno?) {
+        let (tree, scene, name) = try file(below: names)
+        // Without the second flag it would depend on these directories whether anything changes, and so whether a right is needed.
+        let value = Array("uchg,nodump".utf8)
+        var error: Errno?
+        let (_, faults) = Faults.with(.none) {
+            do throws(Errno) {
+                try value.withUnsafeBytes { value in
+                    Result { () throws(Errno) in
+                        try tree.fileSystem.operations.xattrs.setXattr(scene[name], "system.aclfs.flags", value, flags: 0, caller)
+                    }
+                }.get()
+            } catch let refused { error = refused }
+        }
+        return (faults.calls.count, error)
+    }
+
+    @Test func aRefusedChangeOfFlagsCostsNothingForEachDirectoryAbove() throws {
+        let deep = (0..<30).map { "d\($0)" }
+        let flat = try callsForFlags(FaultTree.stranger, below: [])
+        let far = try callsForFlags(FaultTree.stranger, below: deep)
+        #expect(flat.error == .perm || flat.error == .acces)
+        #expect(far.error == flat.error)
+        #expect(far.calls == flat.calls)
+        // A granted one looks at them all.
+        let granted = try callsForFlags(FaultTree.owner, below: deep)
+        #expect(granted.error == nil && granted.calls > far.calls + deep.count)
+    }
+
+    @Test func whatARequestWouldMakeIsComputedWithoutTheLock() throws {
+        let (tree, scene, name) = try file(below: [])
+        let metadata = tree.fileSystem.operations.xattrs.metadata
+        let wasFree = Lock(0)
+        func make(_ facts: ObjectFacts) -> UInt16 {
+            let isDone = Lock(false)
+            _ = try? Thread.start(name: "writer") { [share = tree.share] in
+                share.lock.withWriteLock {}
+                isDone.withLock { $0 = true }
+            }
+            if eventually({ isDone.withLock { $0 } }) { wasFree.withLock { $0 += 1 } }
+            return facts.mode.rawValue
+        }
+        let plan = try metadata.plan(for: scene[name], make)
+        #expect(wasFree.withLock { $0 } == 1)
+        var facts = try tree.share.lock.withReadLock { () throws(Errno) in try tree.fileSystem.loader.load(scene[name]).facts }
+        // The same facts: nothing is computed again. Other ones: what they make.
+        #expect(plan.result(for: facts) == facts.mode.rawValue)
+        #expect(wasFree.withLock { $0 } == 1)
+        facts.mode = FileMode(rawValue: 0o600)
+        #expect(plan.result(for: facts) == 0o600)
+        #expect(wasFree.withLock { $0 } == 2)
+    }
+
+    /// What was found out about the directories above is kept for a moment.
+    @Test func aLayoutAboveCountsAsSoonAsItIsSet() throws {
+        let (tree, scene, name) = try file(below: ["d0"])
+        try scene.knows("d0")
+        let xattrs = tree.fileSystem.operations.xattrs
+        func calls() throws -> (isExcluded: Bool, count: Int) {
+            let (flags, faults) = Faults.with(.none) { () throws(Errno) in
+                try xattrs.getXattr(scene[name], "system.aclfs.flags", FaultTree.owner)
+            }
+            return (String(decoding: try flags.get(), as: UTF8.self).contains("nodump"), faults.calls.count)
+        }
+        let first = try calls()
+        let second = try calls()
+        #expect(!first.isExcluded && !second.isExcluded && second.count < first.count)
+        let value = Array("ios".utf8)
+        try value.withUnsafeBytes { value in
+            Result { () throws(Errno) in try xattrs.setXattr(scene["d0"], "user.backup.layout", value, flags: 0, FaultTree.owner) }
+        }.get()
+        #expect(try calls().isExcluded)
+        #expect(try calls().isExcluded)
+        try xattrs.removeXattr(scene["d0"], "user.backup.layout", FaultTree.owner)
+        #expect(try !calls().isExcluded)
+    }
+}
