@@ -76,7 +76,7 @@ struct BackingBackupTests {
             let commands = all.prefix { !$0.hasPrefix("aclfs unmount ") }
             #expect(commands.count >= 3 && commands.count == all.count - 1 && commands.last?.hasPrefix("aclfs mount ") == true)
             script += "echo then; rm -rf back/restored backups; mkdir back/restored backups backups/share\n"
-            for command in commands { script += "(\(command)) >said 2>&1 || { echo \"failed|$?\"; sed 's/^/failed|/' said; }\n" }
+            for command in commands { script += "( \(command) ) >said 2>&1 || { echo \"failed|$?\"; sed 's/^/failed|/' said; }\n" }
             script += "state /srv/check; aclfs unmount /srv/check\n"
         }
         let result = try run(script + "aclfs unmount /srv/share")
