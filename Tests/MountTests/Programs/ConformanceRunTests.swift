@@ -110,7 +110,7 @@ struct ConformanceRunTests {
         func run(_ script: String) throws -> String {
             try Spawn.run(["bash", "-c", "cd \(fixture.mountpoint); \(script)"]).output
         }
-        let good = "# ok 119, not ok 0, skipped 15"
+        let good = "# ok 120, not ok 0, skipped 16"
         #expect(try run("'\(Self.program)' conformance . | tail -n 1 | cat") == good)
         #expect(try run("set -m; '\(Self.program)' conformance . | tail -n 1") == good)
         let used = try run(
