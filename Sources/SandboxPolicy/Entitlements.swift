@@ -90,6 +90,11 @@ public struct Entitlements: Sendable, Hashable {
         "temporary-exception.mach-register.", "temporary-exception.sbpl", "temporary-exception.shared-preference.",
     ]
 
+    /// Apple's keys without a prefix.
+    private static let otherKeys = [
+        "application-identifier", "aps-environment", "beta-reports-active", "get-task-allow", "inter-app-audio", "keychain-access-groups",
+    ]
+
     /// - Throws: the first key, in alphabetical order, that would widen access and is malformed.
     public init(_ values: [String: EntitlementValue]) throws(EntitlementProblem) {
         self.values = values
@@ -100,7 +105,7 @@ public struct Entitlements: Sendable, Hashable {
                 continue
             }
             guard key.hasPrefix(Self.prefix) else {
-                note(key, in: Self.words.map { Self.prefix + $0 } + [Self.cloudKey], isApples: true)
+                noteOther(key)
                 continue
             }
             try take(key, String(key.dropFirst(Self.prefix.count)), value)
@@ -129,16 +134,20 @@ public struct Entitlements: Sendable, Hashable {
                 let stem = String(word.dropLast(ending.count + 1))
                 if try takeAccess(key, stem, access, value) { return }
             }
-            let isApples = Self.otherWords.contains { $0.hasSuffix(".") ? word.hasPrefix($0) : word == $0 }
-            note(key, in: Self.words.map { Self.prefix + $0 }, isApples: isApples)
+            if Self.otherWords.contains(where: { $0.hasSuffix(".") ? word.hasPrefix($0) : word == $0 }) { return notAboutFiles.append(key) }
+            warn(of: key, nearestWord(to: word.utf8, in: Self.words))
         }
     }
 
-    /// Notes a key that allows nothing here: as a warning if the author may have meant another one.
-    private mutating func note(_ key: String, in known: [String], isApples: Bool) {
-        let near = isApples && key.hasPrefix(Self.prefix) ? nil : nearestWord(to: key.utf8, in: known)
-        if isApples, near == nil { return notAboutFiles.append(key) }
-        let hint = near.map { "; did you mean '\($0)'?" } ?? ""
+    /// Notes a key without the prefix: as a warning if it is none of Apple's, or if its author seems to have meant one with the prefix.
+    private mutating func noteOther(_ key: String) {
+        if let word = Self.words.first(where: { key.hasSuffix("security.\($0)") }) { return warn(of: key, word) }
+        if key.hasPrefix("com.apple.") || Self.otherKeys.contains(key) { return notAboutFiles.append(key) }
+        warnings.append(EntitlementProblem(key: key, message: "not a key about files; ignored"))
+    }
+
+    private mutating func warn(of key: String, _ near: String?) {
+        let hint = near.map { "; did you mean '\(Self.prefix)\($0)'?" } ?? ""
         warnings.append(EntitlementProblem(key: key, message: "unknown key; it allows nothing here" + hint))
     }
 

@@ -113,12 +113,12 @@ struct ConformanceRunTests {
         let good = "# ok 119, not ok 0, skipped 15"
         #expect(try run("'\(Self.program)' conformance . | tail -n 1 | cat") == good)
         #expect(try run("set -m; '\(Self.program)' conformance . | tail -n 1") == good)
-        let used = try run("setsid sleep 5 & sleep 0.2; '\(Self.program)' conformance . 2>&1 >/dev/null; cd /; '\(Self.program)' conformance \(second) | tail -n 1; kill %1")
+        let used = try run("setsid sleep 4 >/dev/null 2>&1 & sleep 0.2; '\(Self.program)' conformance . 2>&1 >/dev/null; cd /; '\(Self.program)' conformance \(second) | tail -n 1")
         #expect(used.contains(": is in use: process "), "\(used)")
         #expect(used.contains("; end these and run again, or mount its source a second time and run there"), "\(used)")
         #expect(used.hasSuffix(good), "\(used)")
         // An open file counts in any process.
-        let held = try run("sleep 5 >held & sleep 0.1; '\(Self.program)' conformance . | tail -n 1; kill %1")
+        let held = try run("sleep 2 >held 2>/dev/null & sleep 0.1; '\(Self.program)' conformance . | tail -n 1")
         #expect(held.contains("open file"), "\(held)")
     }
 
@@ -227,7 +227,7 @@ struct ConformanceRunTests {
             let said = try Spawn.pipe()
             let told = try Spawn.pipe()
             let holder = try Spawn.start(
-                ["sh", "-c", script, "sh", fixture.mountpoint], descriptors: [told.reading, said.writing, 2])
+                ["setsid", "sh", "-c", script, "sh", fixture.mountpoint], descriptors: [told.reading, said.writing, 2])
             var byte: UInt8 = 0
             #expect(read(said.reading, &byte, 1) == 1)
             refused(try Spawn.run([Self.program, "conformance", fixture.mountpoint]), "process \(holder) (sh")

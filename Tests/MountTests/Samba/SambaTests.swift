@@ -40,6 +40,15 @@ struct SambaTests {
         #expect(comparable(result.output.components(separatedBy: "\n")) == comparable(expected), "\(result)")
     }
 
+    /// Each of the two shares by itself, as the document says to use them.
+    @Test(.enabled(if: isInstalled("testparm"), "no testparm (apt install samba-common-bin)"), arguments: ["share", "mac"])
+    func sambaWarnsOfNoneOfTheShares(_ name: String) throws {
+        let file = server.fixture.top + "/\(name).conf"
+        try SambaServer.share(name, of: server.fixture.mountpoint).write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try Spawn.run(["testparm", "-s", file])
+        #expect(result.status == 0 && !result.output.contains("WARNING"), "\(result)")
+    }
+
     @Test func entriesAllowBeyondTheMode() throws {
         try run(
             #"""
