@@ -1,3 +1,4 @@
+import BackingStore
 import LinuxSystem
 
 /// Bounds the descriptors of open handles, for all mounts of this daemon and for each user (docs/security.md "Denial of service").
@@ -35,8 +36,8 @@ final class HandleQuota: Sendable {
     ///   - limit: the descriptors that the process may hold.
     ///   - budget: how many of these the tree's cache may hold.
     init(limit: Int, budget: Int) {
-        // For requests in flight, account databases, control clients and further mounts.
-        let reserve = max(24, min(limit / 8, 1024))
+        // For what the daemon itself holds, requests in flight, account databases, control clients and further mounts.
+        let reserve = max(32, min(limit / 8, 1024))
         total = max(limit - budget - reserve, 4)
         forOneUser = total - total / 4
         self.reserve = total / 8
@@ -46,7 +47,7 @@ final class HandleQuota: Sendable {
     /// Uses the limit that is in force.
     convenience init() {
         let limit = (try? Syscall.descriptorLimit().soft) ?? 1024
-        self.init(limit: Int(clamping: limit), budget: Int(clamping: min(limit / 2, 8192)))
+        self.init(limit: Int(clamping: limit), budget: BackingTree.descriptorBudget(of: limit))
     }
 
     /// Charges one descriptor to a user. The quota does not bind root.

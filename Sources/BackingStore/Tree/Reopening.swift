@@ -77,3 +77,10 @@ extension BackingTree {
     /// The kernel's limit of names in a path.
     private static let deepestPath = 2048
 }
+
+extension BackingTree {
+    /// How many descriptors the objects of a tree may hold: of those that the daemon does not need for itself half, so that the others are left to
+    /// handles.
+    /// - Parameter limit: the descriptors that the process may hold open.
+    public static func descriptorBudget(of limit: UInt64) -> Int { Int(clamping: min((max(limit, 20) - 16) / 2, 8192)) }
+}

@@ -138,12 +138,11 @@ package struct PreparedMount {
         printError("aclfs: warning: \(message)")
     }
 
-    /// Half of the descriptors that the process may hold open. The other half is for handles.
     private static func descriptorBudget() -> Int {
         do {
             let limit = try Syscall.descriptorLimit()
             try? Syscall.setDescriptorLimit(soft: limit.hard, hard: limit.hard)
-            return Int(clamping: min(limit.hard / 2, 8192))
+            return BackingTree.descriptorBudget(of: limit.hard)
         } catch { return 256 }
     }
 }
