@@ -37,7 +37,7 @@ struct EdgeTests {
                 ["mount", "--bind", fixture.backingPath("native"), native],
             ] { try #require(try Spawn.run(command).status == 0, "\(command)") }
             defer { umount2(native, Int32(MNT_DETACH)) }
-            let rounds = MountTesting.isLong ? "5000" : "40"
+            let rounds = MountTesting.isLong ? "2000" : "40"
             let result = try TestUser.alice.run(MountTesting.program("aclfs-edges"), String(seed), rounds, fixture.path("here"), native)
             #expect(result.status == 0, "\(kind.rawValue), \(options), ACLFS_SEED=\(seed): \(result)")
             #expect(try fixture.statusNumber("files_waiting") >= 0, "the daemon serves")
@@ -48,7 +48,7 @@ struct EdgeTests {
     @Test(.enabled(if: LoopTesting.isPossible, "needs loop devices and mkfs.ext4")) func aStoredTimeFarFromNowEndsNothing() throws {
         let result = try MountNamespace().run(
             #"""
-            umount /usr/sbin; cd "$T"; truncate -s 16M image; mkfs.ext4 -q -F -I 256 image
+            umount /usr/sbin; cd "$T"; truncate -s 16M image; mkfs.ext4 -q -F -b 4096 -I 256 image
             mkdir fs; mount -o loop image fs; mkdir -m 1777 fs/far fs/past; touch fs/far/f fs/past/f; umount fs
             # The upper two bits of the seconds are in the second field, whose other bits are nanoseconds.
             for name in far far/f; do debugfs -w -R "set_inode_field /$name ctime 0x7fffffff" image; done >/dev/null 2>&1
