@@ -124,12 +124,12 @@ struct RefusalMessageTests {
     }
 
     @Test func withoutADaemonTheErrnoIsEnough() throws {
-        #expect(try TestUser.bob.shell("\(program) chmod 600 /etc/passwd").output == "aclfs: /etc/passwd: Operation not permitted")
+        #expect(try TestUser.bob.shell("\(program) chmod --offline 600 /etc/passwd").output == "aclfs: /etc/passwd: Operation not permitted")
     }
 
     /// An object elsewhere does not end the questions.
     @Test func afterAnObjectElsewhereTheMountIsStillAsked() throws {
-        let lines = try said(.bob, "chmod 600 /etc/passwd plain").split(separator: "\n")
+        let lines = try said(.bob, "chmod --offline 600 /etc/passwd plain").split(separator: "\n")
         #expect(lines.first == "aclfs: /etc/passwd: Operation not permitted")
         #expect(lines.last?.hasSuffix("(no_bsd_equivalent)") == true, "\(lines)")
     }
