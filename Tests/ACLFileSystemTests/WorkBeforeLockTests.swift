@@ -1,4 +1,5 @@
 import Authorization
+import BackingStore
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -78,27 +79,45 @@ struct WorkBeforeLockTests {
         #expect(wasFree.withLock { $0 } == 2)
     }
 
-    /// What was found out about the directories above is kept for a moment.
+    /// What was found out about the directories above is kept for a moment, as long as it is certain.
+    @Test func whatIsKnownOfAPlaceEndsWithIt() {
+        let known = KnownExclusions()
+        let (object, other) = (ObjectKey(device: 1, inode: 2, handle: nil), ObjectKey(device: 1, inode: 3, handle: nil))
+        let path = Array("/a/b".utf8)
+        func keep() { for key in [object, other] { known.keep(true, key, at: path, known.generation, for: 1) } }
+        func isKnown(_ key: ObjectKey, at path: [UInt8] = Array("/a/b".utf8)) -> Bool { known.find(key, at: path, known.generation) != nil }
+        keep()
+        #expect(isKnown(object) && isKnown(other) && !isKnown(object, at: Array("/a/c".utf8)))
+        known.noteMove(of: object, isDirectory: false)
+        #expect(!isKnown(object) && isKnown(other))
+        known.noteMove(of: object, isDirectory: true)
+        #expect(!isKnown(other))
+        keep()
+        let before = known.generation
+        known.noteLayoutChange()
+        #expect(!isKnown(object) && !isKnown(other))
+        // Found out while a layout was set.
+        known.keep(true, object, at: path, before, for: 1)
+        #expect(!isKnown(object))
+        known.keep(true, object, at: path, known.generation, for: 0)
+        usleep(1_000)
+        #expect(!isKnown(object))
+    }
+
     @Test func aLayoutAboveCountsAsSoonAsItIsSet() throws {
         let (tree, scene, name) = try file(below: ["d0"])
         try scene.knows("d0")
         let xattrs = tree.fileSystem.operations.xattrs
-        func calls() throws -> (isExcluded: Bool, count: Int) {
-            let (flags, faults) = Faults.with(.none) { () throws(Errno) in
-                try xattrs.getXattr(scene[name], "system.aclfs.flags", FaultTree.owner)
-            }
-            return (String(decoding: try flags.get(), as: UTF8.self).contains("nodump"), faults.calls.count)
+        func isExcluded() throws -> Bool {
+            String(decoding: try xattrs.getXattr(scene[name], "system.aclfs.flags", FaultTree.owner), as: UTF8.self).contains("nodump")
         }
-        let first = try calls()
-        let second = try calls()
-        #expect(!first.isExcluded && !second.isExcluded && second.count < first.count)
+        #expect(try !isExcluded() && !isExcluded())
         let value = Array("ios".utf8)
         try value.withUnsafeBytes { value in
             Result { () throws(Errno) in try xattrs.setXattr(scene["d0"], "user.backup.layout", value, flags: 0, FaultTree.owner) }
         }.get()
-        #expect(try calls().isExcluded)
-        #expect(try calls().isExcluded)
+        #expect(try isExcluded() && isExcluded())
         try xattrs.removeXattr(scene["d0"], "user.backup.layout", FaultTree.owner)
-        #expect(try !calls().isExcluded)
+        #expect(try !isExcluded())
     }
 }
