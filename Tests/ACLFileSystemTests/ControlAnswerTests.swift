@@ -104,7 +104,8 @@ import Testing
         }
         #expect(
             members.map(\.name) == [
-                "source", "mountpoint", "version", "owner", "metadata", "shared", "options", "sandbox", "running_sandboxes",
+                "source", "mountpoint", "version", "owner", "metadata", "attribute_room", "shared", "options", "sandbox",
+                "running_sandboxes",
                 "running_containers",
                 "source_reachable_by", "identities_problem", "paths", "cache", "zerofill", "data", "counters",
             ])

@@ -71,7 +71,7 @@ struct AccountServiceTests {
 
     @Test("a user who asks for many accounts delays nobody else's question by more than one answer")
     func turns() throws {
-        let service = service { ($0.threads, $0.questions, $0.questionsOfOne, $0.timeout) = (1, 8, 6, 5000) }
+        let service = service { ($0.threads, $0.questions, $0.questionsOfOne, $0.timeout) = (1, 8, 6, 60_000) }
         let refused = Atomic(0)
         var threads = try (0..<20).map { number in
             try JoinedThread {
