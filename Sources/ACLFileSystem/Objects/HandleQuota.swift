@@ -41,7 +41,7 @@ final class HandleQuota: Sendable {
         total = max(limit - budget - reserve, 4)
         forOneUser = total - total / 4
         self.reserve = total / 8
-        few = max(1, min(16, total / 32))
+        few = max(2, min(16, total / 32))
     }
 
     /// Uses the limit that is in force.
