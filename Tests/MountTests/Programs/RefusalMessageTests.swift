@@ -124,7 +124,8 @@ struct RefusalMessageTests {
     }
 
     @Test func withoutADaemonTheErrnoIsEnough() throws {
-        #expect(try TestUser.bob.shell("\(program) chmod --offline 600 /etc/passwd").output == "aclfs: /etc/passwd: Operation not permitted")
+        #expect(
+            try TestUser.bob.shell("\(program) chmod --offline 600 /etc/passwd").output == "aclfs: /etc/passwd: Operation not permitted")
     }
 
     /// An object elsewhere does not end the questions.
