@@ -20,6 +20,12 @@ public enum Transport: Sendable {
     }
 }
 
+extension Transport {
+    /// Lets several uids take turns as one user, on all transports of the process (docs/transport.md "Whose turn it is").
+    /// - Parameter person: the uid that stands for all of a person's. It may be called on any thread, for each request.
+    public static func setPersons(_ person: @escaping @convention(c) (UInt32) -> UInt32) { aclfs_transport_set_persons(person) }
+}
+
 /// Why requests cannot come over io_uring.
 public struct RingObstacle: Sendable, CustomStringConvertible {
     public let description: String

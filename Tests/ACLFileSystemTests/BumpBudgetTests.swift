@@ -1,8 +1,11 @@
 import BackingStore
+import Foundation
 import FuseSession
+import Identity
 import LinuxSystem
 import MountOptions
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ACLFileSystem
@@ -30,6 +33,19 @@ struct BumpBudgetTests {
         for number in 0..<20_000 { budget.charge(.user(UInt32(number)), 1) }
         for _ in 0..<BumpBudget.burst { budget.charge(Self.alice, 1) }
         #expect(budget.isOver(Self.alice, 1))
+    }
+
+    /// Who may own directories under 65 536 uids has one budget all the same.
+    @Test func aSubordinateOwnerIsChargedToTheUser() throws {
+        let directory = try ScratchDirectory("bumps")
+        try "1000:100000:65536\n".write(toFile: directory.path + "/subuid", atomically: true, encoding: .utf8)
+        let persons = PersonBehind(SubordinateIDs(directory.path + "/subuid"))
+        let tree = try BackingTree(
+            directory: Syscall.open("/etc", OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.aclfs",
+            descriptorBudget: 64, report: { _ in })
+        func account(_ owner: UInt32) -> BumpBudget.Account { .init(tree.root, owner: owner, persons: persons) }
+        #expect(account(100_007) == .user(1000) && account(1000) == .user(1000) && account(1001) == .user(1001))
+        #expect(account(0) == .object(tree.root.key))
     }
 
     @Test func aListingThatIsHeldCausesOneBumpAndNotOneForEachRevocation() throws {

@@ -193,6 +193,25 @@ struct WorkerTests {
         #expect(Set(order.withLock { $0 }.prefix(2)) == [502, 503])
     }
 
+    /// The numbers are those of no other test: what stands behind a uid is known to the whole process.
+    @Test func theUidsOfOnePersonTakeTurnsTogether() {
+        aclfs_transport_set_persons { uid in uid >= 900_000 ? 900_000 : uid }
+        let order = Lock<[UInt64]>([])
+        let transport = SocketTransport(workers: 2) { transport, request in
+            order.withLock { $0.append(request.unique) }
+            if request.unique < 13 { transport.gate.wait() }
+            transport.answer(request)
+        }
+        defer { transport.end() }
+        #expect(eventually { transport.counts.idle == 2 })
+        for unique: UInt64 in 11...26 { transport.send(Request(unique: unique, uid: 900_000 + UInt32(unique))) }
+        transport.send(Request(unique: 90, uid: 502))
+        #expect(transport.receive() == Reply(unique: 90))
+        #expect(order.withLock { Set($0) }.isSubset(of: [11, 12, 90]))
+        transport.gate.open()
+        #expect(transport.receiveUniques(16) == Set(11...26))
+    }
+
     /// What waits in the daemon is lost by no end of a handler, and answered once.
     @Test func everyRequestHasItsTurn() {
         let seen = Lock<[UInt64: Int]>([:])

@@ -1,16 +1,19 @@
 import BackingStore
+import Identity
 
 /// What one user's changes may cost all others: a bump makes the kernel look up every entry of the mount anew.
 ///
 /// A revocation always takes effect at once. But entries are not exposed below directories of a user whose revocations needed too many
 /// bumps, so that the next ones need none.
 struct BumpBudget: Sendable {
-    /// Who pays: the owner, or for objects of root that others may change, the object alone.
+    /// Who pays: the person behind the owner, or for objects of root that others may change, the object alone.
     enum Account: Hashable, Sendable {
         case user(UInt32)
         case object(ObjectKey)
 
-        init(_ object: BackingObject, owner: UInt32) { self = owner == 0 ? .object(object.key) : .user(owner) }
+        init(_ object: BackingObject, owner: UInt32, persons: PersonBehind = .system) {
+            self = owner == 0 ? .object(object.key) : .user(persons.payer(of: owner, tid: 0))
+        }
     }
 
     /// Bumps at once.

@@ -74,6 +74,11 @@ void aclfs_transport_stop(aclfs_transport *transport, int failure);
  * the headers of a request or reply.
  */
 int aclfs_transport_prepare_rings(aclfs_transport *transport, size_t payload_size);
+/*
+ * For all transports: who takes turns as one user although they act under several uids. It may be called on any thread, with a lock of the transport
+ * held.
+ */
+void aclfs_transport_set_persons(uint32_t (*person)(uint32_t uid));
 /* Whether this process can create rings: 0 or -errno. */
 int aclfs_transport_probe_rings(void);
 

@@ -83,6 +83,7 @@ final class MountHost: Sendable {
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
             whenServing(true)
         }
+        Transport.setPersons { PersonBehind.system.payer(of: $0, tid: 0) }
         let session: Session
         do {
             var configuration = SessionConfiguration(
