@@ -102,13 +102,29 @@ public final class TestMounts {
 
     private static func end(within seconds: Int, report: (String) -> Void, _ left: () -> [pid_t]) {
         eventually(within: seconds) { left().isEmpty }
+        // One that is busy has had no processor, unless it has used as much of one.
+        let first = Dictionary(left().map { ($0, processorTicks(of: $0)) }) { first, _ in first }
+        eventually(within: 20 * seconds) { left().allSatisfy { busyThreads(of: $0).isEmpty || hasUsed(seconds, $0, since: first[$0]) } }
         for pid in left() {
             // One that sleeps serves what somebody still holds: a process that another test started has a file of ours open. Of one that
             // is busy it is said what it is at; killed, it could tell nothing any more.
-            let busy = threads(of: pid).filter { $0.contains(" R ") }
-            if !busy.isEmpty { report("daemon \(pid) does not end: \(ProcFile.text("/proc/\(pid)/cmdline")) \(busy)") }
+            let busy = busyThreads(of: pid)
+            let words = ProcFile.text("/proc/\(pid)/cmdline").replacing("\0", with: " ")
+            if !busy.isEmpty { report("daemon \(pid) does not end: \(words) \(busy)") }
             kill(pid, SIGKILL)
         }
+    }
+
+    private static func busyThreads(of pid: pid_t) -> [String] { threads(of: pid).filter { $0.contains(" R ") } }
+
+    private static func hasUsed(_ seconds: Int, _ pid: pid_t, since first: Int?) -> Bool {
+        processorTicks(of: pid) - (first ?? 0) >= seconds * sysconf(Int32(_SC_CLK_TCK))
+    }
+
+    /// The time for which a process has had a processor.
+    private static func processorTicks(of pid: pid_t) -> Int {
+        let fields = ProcFile.text("/proc/\(pid)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        return fields.count > 12 ? (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0) : 0
     }
 
     /// What each thread is at: its name, its state, the system call that it waits in with its arguments.
