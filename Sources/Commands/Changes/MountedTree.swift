@@ -74,6 +74,8 @@ struct MountedTree: ChangeableTree {
         // No call changes an object with these, not even root's.
         let binding = old.flags.map { $0.intersection(FileFlags.immutable.union(.appendOnly)) } ?? []
         var left: UInt16 = 0
+        let lease = new != old && !binding.isEmpty && status.isRegular ? try keepFromWriting(node) : nil
+        defer { withExtendedLifetime(lease) {} }
         do throws(AttributeFailure) {
             if let flags = old.flags, new != old, !binding.isEmpty { try tools.files.setFlags(of: node, to: flags.subtracting(binding)) }
             // The new owner gets no more than both modes give. A chown clears the set-id bits.
@@ -101,6 +103,19 @@ struct MountedTree: ChangeableTree {
             throw failure(error, node, status, tools)
         }
         return left
+    }
+
+    /// An immutable file is none while it is changed. Until its flags are back, who opens it for writing waits, and is refused by them then.
+    /// - Returns: nil where the kernel has no leases for the mount, or not for this caller.
+    private func keepFromWriting(_ node: SharedDescriptor) throws(AttributeFailure) -> SharedDescriptor? {
+        // An open that is being refused counts as one for writing for a moment.
+        for _ in 0..<50 {
+            do { return try Syscall.keepFromWriting(node.rawValue) } catch {
+                if error != .again { return nil }
+                SystemTime.sleep(milliseconds: 2)
+            }
+        }
+        throw .refused("its flags are not lifted while it is open for writing")
     }
 
     /// A refused call in words: of several that an object needs, the error does not say which one.
