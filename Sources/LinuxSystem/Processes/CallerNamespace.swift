@@ -60,14 +60,21 @@ public enum CallerNamespace: Hashable, Sendable {
 
     private static func isOwn(_ tid: Int32) throws(Errno) -> Bool { try identity(tid) == ownIdentity }
 
+    /// Of how many nested namespaces it is asked whether their processes keep their groups, and how many processes are looked at for that in
+    /// all. Whoever makes more chooses how long others wait; for them it is unknown.
+    private static let mostExamined = 4
+    private static let mostProcesses = 32
+
     /// Goes from a namespace to those around it, up to this process's.
     /// - Parameter tid: a thread of the namespace; nil: only the maker is wanted.
     private static func examine(_ namespace: SharedDescriptor, of tid: Int32?, _ isSubordinate: (UInt32) -> Bool) -> Other {
         var result = Other(keepsGroups: tid != nil)
         var (member, current) = (tid, namespace)
         guard var this = (try? Syscall.statx(current.rawValue)).map(Identity.init) else { return Other() }
+        var processes = mostProcesses
         // The kernel allows 32 of them.
-        for _ in 0..<33 {
+        for depth in 0..<33 {
+            if depth == mostExamined { result.keepsGroups = false }
             // Read before: if the process is in the namespace now, it was then, or in one around it, where it may not leave groups either.
             // No process enters the namespace around its own.
             if result.keepsGroups {
@@ -82,7 +89,7 @@ public enum CallerNamespace: Hashable, Sendable {
                 if aclfs_namespace_owner(current.rawValue, &maker) >= 0 { result.maker = maker }
                 return result
             }
-            if result.keepsGroups { member = member.flatMap { ancestor(of: $0, in: identity) } }
+            if result.keepsGroups { member = member.flatMap { ancestor(of: $0, in: identity, &processes) } }
             (current, this) = (outer, identity)
         }
         return Other()
@@ -99,9 +106,10 @@ public enum CallerNamespace: Hashable, Sendable {
     }
 
     /// The nearest process that a process descends from and that is in this namespace.
-    private static func ancestor(of pid: Int32, in namespace: Identity) -> Int32? {
+    private static func ancestor(of pid: Int32, in namespace: Identity, _ processes: inout Int) -> Int32? {
         var pid = pid
-        for _ in 0..<64 {
+        while processes > 0 {
+            processes -= 1
             guard let parent = try? ThreadIdentity.parent(of: pid), parent > 0 else { return nil }
             if (try? identity(parent)) == namespace { return parent }
             pid = parent

@@ -38,6 +38,10 @@ struct UserNamespaceTests {
             # Where nobody can leave groups all is as outside: one's own ids alone, as sandboxes of programs have them.
             is 'single' "$(runuser -u mallory -- unshare -r sh "$T/read.sh")" 'payroll allowed plain '
             is 'nested' "$(runuser -u mallory -- unshare -r sh -c "unshare -r sh $T/read.sh; :")" 'payroll allowed plain '
+            # Who nests more of them chooses how long others wait for the answer: it is unknown.
+            echo '[ $1 != 0 ] || exec sh '"$T"'/read.sh; unshare -r sh '"$T"'/deep.sh $(($1 - 1)); :' >"$T/deep.sh"
+            is 'four' "$(runuser -u mallory -- sh "$T/deep.sh" 4)" 'payroll allowed plain '
+            is 'five' "$(runuser -u mallory -- sh "$T/deep.sh" 5)" 'allowed plain '
             # Nobody is left in the one in between, who could tell what it allows.
             is 'unseen' "$(runuser -u mallory -- unshare -r unshare -r sh "$T/read.sh")" 'allowed plain '
             # One's own ids alone, within a namespace where groups were left.
