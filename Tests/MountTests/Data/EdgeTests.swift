@@ -16,7 +16,9 @@ struct EdgeTests {
         try alice.must("truncate", file, String(place))
         try alice.must("hold", "1", file, String(O_RDWR), "0")
         try alice.must("pwrite", "1", String(place), "x")
-        try alice.must("close", "1")
+        // If the gap is filled before the close answers, the answer is that of the file system behind.
+        let closed = try alice.call("close", "1")
+        #expect(["ok", "ENOSPC"].contains(closed.word), "\(closed)")
         #expect(try fixture.status("f", onMount: true).st_size == place + 1)
         let holes = try TestUser.alice.shell("exec 8<\(file); /usr/bin/perl -e 'printf \"%s\", sysseek(STDIN, \(place), 4)' <&8")
         #expect(holes.output == String(place + 1), "the end of a file is a hole: \(holes)")
