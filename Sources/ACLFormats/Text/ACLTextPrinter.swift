@@ -5,6 +5,11 @@ public enum ACLTextPrinter {
     /// The line before the entries of a list that takes nothing from its directory (docs/authorization.md Q25). `chmod -E` reads it.
     public static let protectedLine = " \(ACLAttributeText.header) no_inherit"
 
+    /// Whether a line is about the whole list.
+    public static func isHeader(_ line: some Collection<UInt8>) -> Bool {
+        line.drop { $0 == UInt8(ascii: " ") }.starts(with: "!#acl".utf8)
+    }
+
     /// Whether a line says that a list has the mark, or that it has not; nil: it says neither.
     public static func isProtected(_ line: some Collection<UInt8>) -> Bool? {
         let line = line.drop { $0 == UInt8(ascii: " ") }

@@ -10,6 +10,7 @@ struct CopyModeChange: TreeChange {
     let keepsExecution: Bool
     let changesOwners = true
     let needsListAbove = false
+    let warningOfMark = "gets the mode of the directory too, although it carries no_inherit: if a preset made it, apply the preset again"
 
     private static let execution: UInt16 = 0o111
 
@@ -42,6 +43,7 @@ struct CopyModeChange: TreeChange {
             }
             after.store = .backing(attributes)
         }
-        return PlannedChange(states: before == after ? nil : (before, after), list: nil)
+        let isProtected = before.mode != after.mode && (try? before.list())?.isProtected == true
+        return PlannedChange(states: before == after ? nil : (before, after), list: nil, isProtected: isProtected)
     }
 }

@@ -47,7 +47,7 @@ package struct TreeOptions {
         if name == nil, geteuid() != 0 {
             throw TreeRefusal(
                 "\(escapedName(operand)) is on no mount of aclfs, and only root sees all of a backing directory; "
-                    + "--metadata user changes what a mount of yours stored")
+                    + "with --metadata user it is about what a mount of yours stored")
         }
         return name
     }

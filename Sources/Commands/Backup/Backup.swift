@@ -1,4 +1,5 @@
 import ACLFormats
+import Glibc
 import ToolSupport
 
 /// `aclfs backup`: excludes objects from backups (docs/backup.md).
@@ -28,6 +29,9 @@ package func runBackup<Files: BackupFiles>(
         sink.complain("backup: \(error.message)", usage: BackupArguments.usage)
         return 2
     }
+    if parsed.isOffline, geteuid() != 0 {
+        sink.complain("backup: warning: only root sees what mounts of root have stored; this is what mounts of yours have")
+    }
     if parsed.verb == .list {
         return BackupList(
             files: files, arguments: parsed, sink: sink, workingDirectory: workingDirectory, isShown: isTerminal
@@ -53,7 +57,11 @@ package func runBackup<Files: BackupFiles>(
         case .status:
             let state = try reader.state(of: node)
             if parsed.wantsJSON { states.append(state.json) } else { for line in state.lines { sink.line(line) } }
-        case .layout: try files.declareLayout(parsed.layout, of: node)
+        case .layout:
+            try files.declareLayout(parsed.layout, of: node)
+            if let status = try? files.status(of: node), !files.isMounted(status.device) {
+                sink.complain("backup: note: \(escapedName(path)) is on no mount of aclfs: the layout counts where one shows it")
+            }
         case .list: break
         }
     }

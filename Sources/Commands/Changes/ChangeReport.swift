@@ -76,14 +76,14 @@ final class ChangeReport: @unchecked Sendable {
 
     func leave(_ path: [UInt8], _ reason: String) { leave(path) { reason } }
 
-    /// An object that takes nothing from its directory. The first few are named.
-    func keep(_ path: [UInt8]) {
+    /// An object whose list carries the mark `no_inherit`. The first few are named.
+    func keep(_ path: [UInt8], _ warning: String) {
         lock.withLock { _ in
             kept += 1
             if isJSON { json(path, "kept", [.init("reason", .string("no_inherit"))]) }
             guard kept <= Self.mostKept else { return }
             progress.clear()
-            sink.complain("warning: \(escapedName(shown(path))) keeps its own entries: it carries no_inherit")
+            sink.complain("warning: \(escapedName(shown(path))) \(warning)")
         }
     }
 

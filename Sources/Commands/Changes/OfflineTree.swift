@@ -41,6 +41,11 @@ struct OfflineTree: ChangeableTree {
         if let mount = MountedTree.mount(of: status) {
             throw TreeRefusal(Self.refusal(of: source, on: mount.path))
         }
+        // Nobody keeps anything below a mount point. A share that is mounted over itself is its own source.
+        if let source = Fstab.source(of: path), source != path {
+            throw TreeRefusal(
+                "\(shown): not mounted: in /etc/fstab it is the mount point of \(escapedName(source)); mount it, or name that directory")
+        }
         // The directory of the mount point is not the one that has the object, which may be served.
         if !status.isDirectory, status.isMountRoot { throw TreeRefusal("\(shown) is a bind mount of an object; name the object itself") }
         let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])

@@ -22,7 +22,7 @@ struct PlannedChange {
     var list: ACL?
     /// What the object does not get, against the command.
     var lacks: String?
-    /// Whether the object takes nothing from its directory, because its list carries the mark `no_inherit` (docs/authorization.md Q25).
+    /// Whether the object's list carries the mark `no_inherit` (docs/authorization.md Q25), and the command's user is told so.
     var isProtected = false
 }
 
@@ -44,6 +44,8 @@ protocol TreeChange: Sendable {
     var needsListAbove: Bool { get }
     /// What the command does with a file, if that is a change of its list alone; nil: more, or something else.
     var listChange: ListChange? { get }
+    /// What is said of an object that carries the mark `no_inherit`, where `plan` says that this matters.
+    var warningOfMark: String { get }
 
     /// - Parameters:
     ///   - list: of the directory that the object lies in, as it is after the command.
@@ -57,4 +59,5 @@ extension TreeChange {
     var changesFlags: Bool { false }
     var setsID: Bool { false }
     var listChange: ListChange? { nil }
+    var warningOfMark: String { "keeps its own entries: it carries no_inherit" }
 }

@@ -49,7 +49,7 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
 private func rootsFlags(in changed: FileFlags) -> String? {
     let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)
     guard geteuid() != 0, !words.isEmpty else { return nil }
-    return "\(words.joined(separator: ",")) is set and cleared by root only"
+    return "\(words.joined(separator: ",")) \(words.count == 1 ? "is" : "are") set and cleared by root only"
 }
 
 /// The same with other files, for tests.
@@ -74,7 +74,9 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
     }
     func change(_ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind) {
         let before: FileFlags
-        do { before = try files.flags(of: node) } catch { return refuse(path, files.message(error, of: .stat, on: node, path)) }
+        do { before = try files.flags(of: node) } catch {
+            return refuse(path, error.isUnsupported ? error.flagsMessage : files.message(error, of: .stat, on: node, path))
+        }
         let after = parsed.change.applied(to: before)
         // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }

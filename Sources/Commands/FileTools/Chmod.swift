@@ -44,6 +44,7 @@ private final class Chmod<Files: ToolFiles> {
     private var status: Int32 = 0
     /// Whether a device is a mount of aclfs.
     private var mounted: [UInt64: Bool] = [:]
+    private var hasNotedKernel = false
 
     init(arguments: ChmodArguments, sink: OutputSink, files: Files, umask: UInt16) {
         (self.arguments, self.sink, self.files, self.umask) = (arguments, sink, files, umask)
@@ -125,8 +126,13 @@ private final class Chmod<Files: ToolFiles> {
         var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         if let line = lines.first, LongRow.begins(line) { lines[0] = [] }
         var isProtected: Bool?
-        if let first = lines.firstIndex(where: { !$0.isEmpty }), let mark = ACLTextPrinter.isProtected(lines[first]) {
-            (isProtected, lines[first]) = (mark, [])
+        while let first = lines.firstIndex(where: { !$0.isEmpty }), ACLTextPrinter.isHeader(lines[first]) {
+            guard let mark = ACLTextPrinter.isProtected(lines[first]) else {
+                throw UsageError(
+                    "standard input: line \(first + 1): '\(escapedName(Array(lines[first])))' is not the line '"
+                        + ACLTextPrinter.protectedLine.dropFirst() + "'")
+            }
+            (isProtected, lines[first]) = (mark || isProtected == true, [])
         }
         if lines.allSatisfy(\.isEmpty) { return ([], isProtected) }
         do throws(ACLTextError) {
@@ -169,8 +175,9 @@ private final class Chmod<Files: ToolFiles> {
     private func setMode(
         _ change: ModeChange, of node: Files.Node, _ path: [UInt8], _ object: ObjectStatus
     ) {
-        guard arguments.isOffline || isMounted(object.device) else {
-            return say(path, "not mounted: nothing enforces this; mount it, or set the mode of a backing directory with --offline")
+        if !arguments.isOffline, !arguments.isQuiet, !isMounted(object.device), !hasNotedKernel {
+            hasNotedKernel = true
+            sink.complain("chmod: note: \(escapedName(path)) is on no mount of aclfs: the kernel alone enforces its mode")
         }
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         let asked = change.applied(to: object.mode & ~ModeWriting.setIDBits, isDirectory: object.isDirectory, umask: umask)

@@ -30,7 +30,7 @@ package struct ChmodArguments: Sendable, Hashable {
     package var isQuiet = false
     /// The number of -v.
     package var verbosity = 0
-    /// --offline: modes also of objects that lie on no mount.
+    /// --offline: without a note of objects that lie on no mount. It is for modes.
     package var isOffline = false
     package var warnings: [String] = []
     package var paths: [[UInt8]] = []
@@ -92,6 +92,11 @@ package struct ChmodArguments: Sendable, Hashable {
             guard let first = rest.popFirst() else { throw UsageError("no mode is given") }
             verb = first
             parsed.change = try change(first, &rest, &parsed.warnings)
+        }
+        if parsed.isOffline {
+            guard case .mode = parsed.change else {
+                throw UsageError("--offline is for modes; entries are changed on a mount, or by aclfs acl import --offline")
+            }
         }
         parsed.paths = files(rest, isEnded: isEnded)
         if parsed.paths.isEmpty {

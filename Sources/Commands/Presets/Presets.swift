@@ -62,8 +62,14 @@ package enum Presets {
             }
             let preset = try self.preset(name)
             let operand = directory ?? [UInt8(ascii: ".")]
+            var options = options
+            // It changes nothing: unless a directory is named, the preset itself is asked about.
+            if directory == nil, !options.isOffline {
+                options.isOffline = true
+                if geteuid() != 0, options.metadata == nil, try MountedTree(operand) == nil { options.metadata = "user" }
+            }
             let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
-            try requireEffect(tree, operand)
+            if directory != nil { try requireEffect(tree, operand) }
             PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: options.json, sink).show()
             return 0
         } catch {

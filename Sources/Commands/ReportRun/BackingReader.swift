@@ -32,7 +32,7 @@ final class BackingReader: FactsReader {
         if others == 0 { return [] }
         let (used, other) = (String(decoding: recordName, as: UTF8.self), String(decoding: otherName, as: UTF8.self))
         return [
-            "\(others) objects have a record in \(other), which was not read: \(used) was. --metadata says which of the two a mount uses."
+            "\(others) \(others == 1 ? "object has" : "objects have") a record in \(other), which was not read: \(used) was. --metadata says which of the two a mount uses."
         ]
     }
 

@@ -101,7 +101,8 @@ private final class ReportRun {
     }
 
     private func reportOfBackingDirectory() throws(TreeRefusal) -> ReportValue {
-        let tree = try OfflineTree(request.directory, recordName: try recordName())
+        let options = TreeOptions(metadata: request.metadata)
+        let tree = try OfflineTree(request.directory, recordName: try options.recordNameOffline(of: request.directory))
         do throws(TreeRefusal) { try tree.requireChangeable { sink.complain("warning: \($0)") } } catch {
             throw TreeRefusal("\(error.message), or name a directory on the mount")
         }
@@ -113,15 +114,6 @@ private final class ReportRun {
         let options = settings.isEmpty ? "the default options" : "its settings \(settings.joined(separator: ", "))"
         let note = "Decided as on a mount of this directory with \(options). Directories above it were not read."
         return try make(tree.path, reader, [], volume, spool, notes: [note])
-    }
-
-    private func recordName() throws(TreeRefusal) -> String? {
-        switch request.metadata {
-        case nil, "auto": return nil
-        case "trusted": return "trusted.aclfs"
-        case "user": return "user.aclfs"
-        case let word?: throw TreeRefusal("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
-        }
     }
 
     private func walk(_ top: SharedDescriptor, _ status: FileStatus, _ reader: any FactsReader) throws(TreeRefusal) -> ReportSpool {

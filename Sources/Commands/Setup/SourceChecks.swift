@@ -72,7 +72,7 @@ enum SourceChecks {
                 return .problem(shown, "\(name) cannot be read: \(error)", do: "name a directory of this user's own")
             }
         }
-        let room = AttributeRoom.left(directory.rawValue, recordName: name).map { "; other attributes: \(AttributeRoom.text($0))" } ?? ""
+        let room = AttributeRoom.left(directory.rawValue, recordName: name).map { "; other attributes: \(AttributeRoom.text($0)) with the default list_room" } ?? ""
         return .fine(shown, "its file system stores extended attributes\(room)")
     }
 

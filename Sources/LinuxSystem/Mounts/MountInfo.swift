@@ -97,7 +97,7 @@ public struct MountInfo: Sendable {
     }
 
     /// Blank, tab, newline and backslash are written as three octal digits.
-    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+    static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = field
         while let byte = rest.popFirst() {

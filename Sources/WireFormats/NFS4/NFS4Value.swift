@@ -60,7 +60,9 @@ public struct NFS4Value: Sendable, Hashable {
         let ofMode = ModeEntries.entries(for: mode, isDirectory: isDirectory)
         switch form {
         case .named:
-            if stored.listFlags != 0 { throw NFS4Error(.listFlagsWithoutForm(stored.listFlags)) }
+            // The mark has no word here, and stays when the value is set again (`replacing`).
+            let unknown = stored.listFlags & ~ACL.noInherit
+            if unknown != 0 { throw NFS4Error(.listFlagsWithoutForm(unknown)) }
             return try NamedForm.write(stored.entries + ofMode, names: names)
         case .numbered:
             return try NumberedForm.write(
