@@ -118,7 +118,7 @@ _aclfs_mount_options() {
         layout=ios audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch
         kernel_features=-passthrough kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire
         kernel_features=-beneath kernel_features=-fanotify suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
-        norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount'
+        norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount nofail'
     local before= path
     [[ $1 == *,* ]] && before=${1%,*},
     case ${1##*,} in
@@ -146,7 +146,7 @@ _aclfs_chmod() {
     _aclfs_first_operand RHLPhfv
     verb=${_aclfs_line[_aclfs_operand]}
     case $verb:$((last - _aclfs_operand)) in
-    *:0) _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --no-dereference --quiet --verbose --help' \
+    *:0) _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --no-dereference --quiet --verbose --offline --help' \
         "$current" ;;
     +a:1 | +ai:1 | -a:1 | +a#:2 | +ai#:2 | =a#:2) _aclfs_entry "$current" ;;
     +a#:1 | +ai#:1 | =a#:1 | -a#:1) _aclfs_words '0 1 2 3 4 5 6 7 8 9' "$current" ;;

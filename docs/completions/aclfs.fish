@@ -87,7 +87,7 @@ function __aclfs_mount_words
     kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath
     kernel_features=-fanotify suid nosuid
     dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime symfollow nosymfollow strictatime
-    nostrictatime context= fscontext= defcontext= rootcontext= remount'
+    nostrictatime context= fscontext= defcontext= rootcontext= remount nofail'
 end
 
 function __aclfs_flags
@@ -153,6 +153,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -s R -l recu
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s h -l no-dereference -d 'Change a link itself'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s f -l quiet -d 'Silent about refusals'
 complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s v -l verbose -d 'Name what is changed'
+complete -c aclfs -n '__fish_seen_subcommand_from chmod' -l offline -d 'No note on what is not mounted'
+complete -c aclfs -n '__fish_seen_subcommand_from chflags' -s x -d 'Stay on one file system'
 complete -c aclfs -n '__fish_seen_subcommand_from owner' -l user -x -a '(__fish_complete_users)' -d 'A user becomes the owner'
 complete -c aclfs -n '__fish_seen_subcommand_from owner' -l group -x -a '(__fish_complete_groups)' -d 'A group becomes the owner'
 complete -c aclfs -n '__fish_seen_subcommand_from owner' -l uuid -x -d 'An identity becomes the owner'
@@ -197,19 +199,20 @@ complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l dry-run -d 
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -s v -l verbose -d 'Print each object'
 complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l json -d 'Print JSON'
-set -l tree propagate inherit explicit strip copy-mode preset
+# Of preset, apply has all options of these, undo and show some.
+set -l tree propagate inherit explicit strip copy-mode apply
 complete -c aclfs -n '__fish_seen_subcommand_from preset; and not __fish_seen_subcommand_from apply show undo' -f -a 'apply show undo'
 complete -c aclfs -n '__fish_seen_subcommand_from apply show' -a 'drop-box append-only no-delete team-share read-only public'
 complete -c aclfs -n '__fish_seen_subcommand_from apply show' -l group -x -a '(__fish_complete_groups)' -d 'Whose members are meant'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l dry-run -d 'Change nothing'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -l dry-run -d 'Change nothing'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l undo-file -r -d 'A new file'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l resume -d 'Go on with the undo file'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l hard-links -d 'Also objects with names outside'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -l hard-links -d 'Also objects with names outside'
 complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l workers -x -a '1 2 4 8' -d 'Threads'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l offline -d 'Also what is not mounted'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -s v -l verbose -d 'Print each object'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree volume" -l json -d 'Print JSON'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo" -l offline -d 'Also what is not mounted'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo volume" -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -s v -l verbose -d 'Print each object'
+complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo volume" -l json -d 'Print JSON'
 complete -c aclfs -n '__fish_seen_subcommand_from explicit strip' -s R -l recursive -d 'Also all below'
 complete -c aclfs -n '__fish_seen_subcommand_from strip' -l inherited -d 'Only the inherited entries'
 complete -c aclfs -n '__fish_seen_subcommand_from copy-mode' -l keep-execute -d 'Files keep their execute bits'
@@ -246,8 +249,8 @@ complete -c aclfs -n '__fish_seen_subcommand_from grant; and not __fish_seen_sub
     -f -a 'add list remove'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' \
     -a '(__aclfs_profiles)'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox' -l bundle -x -d 'The application'
+complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from check list' -l json -d 'Print JSON'
+complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from check run grant' -l bundle -x -d 'The application'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -s v -l verbose -d 'Also keys not about files'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
 complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'

@@ -78,7 +78,7 @@ package struct ChmodArguments: Sendable, Hashable {
                     parsed.verbosity += 1
                 } else if letter == UInt8(ascii: "x") || !parsed.walk.take(letter) {
                     let shown = argument.starts(with: "--".utf8) ? argument : [UInt8(ascii: "-"), letter]
-                    throw .unknownOption(shown, known: letters.map { "-\($0)" } + ["-a", "-a#"], long: LongOption.ofTrees)
+                    throw .unknownOption(shown, known: letters.map { "-\($0)" } + ["-a", "-a#", "--offline"], long: LongOption.ofTrees)
                 }
             }
         }

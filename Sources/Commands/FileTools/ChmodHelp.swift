@@ -30,10 +30,10 @@ enum ChmodHelp {
                           aclfs chmod -a# 1 plans
           =a# N ENTRY     replaces entry N
                           aclfs chmod =a# 0 "bob allow read" plans
-          -E              replaces the list by standard input, one entry a line
-                          aclfs ls -le plans | aclfs chmod -E copy
+          -E              replaces the list by standard input, one entry a line;
                           a first line '!#acl 1 no_inherit' keeps out entries
                           from above, and '!#acl 1' lets them in again
+                          aclfs ls -le plans | aclfs chmod -E copy
           -i              makes inherited entries explicit
                           aclfs chmod -i plans
           -I              removes inherited entries
@@ -128,7 +128,15 @@ enum ChflagsHelp {
 
         \(HelpTable.text(words))
 
-        Options are those of aclfs chmod --help, and -x: stay on one file system.
+        Options:
+
+          -R, --recursive       also all below; -H follows links among FILEs, -L all,
+                                -P none, the default
+          -h, --no-dereference  changes a link itself
+          -f, --quiet           is silent about what the system refuses
+          -v, --verbose         names what is changed; -vv also the flags
+          -x                    stays on one file system
+          --                    ends the options, before or behind FLAGS
         """
     }
 

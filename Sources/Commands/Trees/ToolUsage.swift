@@ -7,7 +7,7 @@ package struct UsageError: Error, Sendable, Hashable {
 
     /// An unknown option, with the known ones.
     static func unknownOption(_ option: [UInt8], known: [String], long: [LongOption] = []) -> UsageError {
-        let words = ["--help"] + long.map(\.word)
+        let words = ["--help"] + known.filter { $0.hasPrefix("--") } + long.map(\.word)
         let nearest = option.starts(with: "--".utf8) ? nearestWord(to: option, in: words) : nil
         let hint = nearest.map { "; did you mean '\($0)'?" } ?? "; the options are \((known + long.map(\.word)).joined(separator: " "))"
         return UsageError("unknown option '\(escapedName(option))'\(hint)")

@@ -34,11 +34,25 @@ enum PresetCommand {
     }
 
     private static let usage = """
-        usage: aclfs preset apply [--group GROUP] [OPTIONS] PRESET DIRECTORY
-               aclfs preset show [--json] [--group GROUP] [PRESET [DIRECTORY]]
-               aclfs preset undo [--dry-run] [--force] DIRECTORY
+        usage: aclfs preset apply [OPTIONS] PRESET DIRECTORY
+               aclfs preset show [OPTIONS] [PRESET [DIRECTORY]]
+               aclfs preset undo [OPTIONS] DIRECTORY
 
         Presets: drop-box, append-only, no-delete, team-share, read-only, public.
+
+        Options of apply, and of the others those that are named:
+
+          --group GROUP     whose members the entries name (show)
+          --dry-run         prints what would change (undo)
+          --undo-file FILE  a new file, from which aclfs restore undoes it
+          --resume          goes on with the undo file of an interrupted run
+          --hard-links      also objects that have more names (undo)
+          --workers NUMBER  the number of threads
+          --offline         also a backing directory (show, undo)
+          --metadata WHERE  where a backing directory has its entries (show, undo)
+          -v, --verbose     names what is changed (undo)
+          --json            prints JSON (show, undo)
+          --force           of undo alone: also what was changed since
 
         Example: aclfs preset show team-share
         """

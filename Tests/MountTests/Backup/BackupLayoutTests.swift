@@ -224,9 +224,10 @@ struct BackupLayoutTests {
             "\(damaged)")
     }
 
+    /// Layouts, purging and the command itself, one after the other.
     @Test func theExamplesOfTheDocument() throws {
-        let section = try #require(try DocumentExamples("docs/backup.md").sections.first { $0.heading == "Layouts" })
-        #expect(section.examples.count >= 6)
-        try DocumentExamples.run(section.examples, mountpoints: ["/srv/share"])
+        let examples = try DocumentExamples("docs/backup.md").sections.flatMap(\.examples)
+        #expect(examples.count >= 19)
+        try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }
 }

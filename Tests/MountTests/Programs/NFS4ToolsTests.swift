@@ -199,29 +199,8 @@ struct NFS4ToolsTests {
     // MARK: The document
 
     @Test func theLookAtItIsTrue() throws {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/nfs4.md"), encoding: .utf8)
-        let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
-        var examples: [(command: String, output: [String])] = []
-        for line in section.split(separator: "\n") where line.hasPrefix("    ") {
-            let line = String(line.dropFirst(4))
-            if line.hasPrefix("$ ") {
-                examples.append((String(line.dropFirst(2)), []))
-            } else {
-                examples[examples.count - 1].output.append(line)
-            }
-        }
-        #expect(examples.count == 10)
-        try must("root", "echo milk >notes && chown alice:staff notes && chmod 644 notes && TZ=UTC touch -d '2026-11-26 12:00' notes")
-        for example in examples {
-            var (user, command) = ("alice", example.command)
-            if command.hasPrefix("sudo -u ") {
-                let words = command.split(separator: " ")
-                (user, command) = (String(words[2]), words.dropFirst(3).joined(separator: " "))
-            }
-            command = command.replacingOccurrences(of: "aclfs ls", with: "TZ=UTC \(MountTesting.program("aclfs")) ls")
-            let output = try run(user, command).output.replacingOccurrences(of: fixture.mountpoint, with: "/srv/share")
-                .split(separator: "\n").map(String.init)
-            #expect(output == example.output, "\(example.command)")
-        }
+        let section = try #require(try DocumentExamples("docs/nfs4.md").sections.first { $0.heading == "A look at it" })
+        #expect(section.examples.count == 15)
+        try DocumentExamples.run(section.examples, mountpoints: ["/srv/share"])
     }
 }

@@ -6,25 +6,9 @@ import Testing
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PosixDocumentTests {
     @Test func theLookAtItIsTrue() throws {
-        let examples = try examples(of: "A look at it", prompt: "$ ")
-        #expect(examples.count >= 8)
-
-        let accounts = try PrivateAccounts(
-            users: ["alice": 501, "bob": 502, "carol": 503],
-            groups: [20: .init(name: "staff", members: ["alice", "bob"]), 30: .init(name: "interns", members: ["carol"])])
-        let fixture = try MountFixture(within: accounts.within)
-        let home = fixture.path("home")
-        #expect(try Spawn.run(accounts.within + ["install", "-d", "-o", "501", "-g", "20", home]).status == 0)
-        let alice = TestUser(uid: 501, gid: 20, groups: [20])
-        let programs = (MountTesting.program("aclfs") as NSString).deletingLastPathComponent
-        for example in examples {
-            let result = try Spawn.run(
-                accounts.within + alice.arguments + [
-                    "--", "sh", "-c", "cd '\(home)'; umask 022; export LC_ALL=C PATH=\(programs):$PATH; \(example.command)",
-                ])
-            let output = result.output.split(separator: "\n").map(String.init)
-            #expect(output.map(comparable) == example.output.map(comparable), "\(example.command): \(result)")
-        }
+        let section = try #require(try DocumentExamples("docs/posix-acl.md").sections.first { $0.heading == "A look at it" })
+        #expect(section.examples.count >= 12)
+        try DocumentExamples.run(section.examples, mountpoints: ["/srv/share"])
     }
 
     /// Those of its section on imports, as root in a directory with one list.
