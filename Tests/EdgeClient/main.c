@@ -247,6 +247,11 @@ static struct answer act(struct file *file, const struct call *call)
 
 static bool is_hole_seek(const struct call *call) { return call->kind == SEEK_TO && (call->mode == SEEK_HOLE || call->mode == SEEK_DATA); }
 
+static bool is_place_or_none(const struct call *call, int64_t answer, int64_t size)
+{
+    return answer >= 0 ? answer <= size : answer == -ENXIO && call->mode == SEEK_DATA;
+}
+
 // Whether the mount may answer so where the file system itself answers otherwise.
 static bool alike(const struct call *call, struct answer native, struct answer mounted, int64_t size)
 {
@@ -263,9 +268,9 @@ static bool alike(const struct call *call, struct answer native, struct answer m
     // The kernel counts past the last page that a file can have and answers with a negative place.
     if (native.value < -4095)
         return mounted.value == size;
-    // Btrfs takes a place before the beginning for the beginning.
+    // Btrfs takes a place before the beginning for the beginning, and whether there is data then depends on what it has written already.
     if (call->first < 0)
-        return native.value >= 0 && (mounted.value >= 0 ? mounted.value <= size : mounted.value == -ENXIO && call->mode == SEEK_DATA);
+        return is_place_or_none(call, native.value, size) && is_place_or_none(call, mounted.value, size);
     // What was read into memory counts as data in reserved space, and the daemon reads other pieces.
     if (call->first >= size)
         return false;
