@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import ControlProtocol
+import Glibc
 import Identity
 import LinuxSystem
 import ToolSupport

@@ -101,8 +101,8 @@ private final class ReportRun {
     }
 
     private func reportOfBackingDirectory() throws(TreeRefusal) -> ReportValue {
-        let options = TreeOptions(metadata: request.metadata)
-        let tree = try OfflineTree(request.directory, recordName: try options.recordNameOffline(of: request.directory))
+        let recordName = try TreeOptions(metadata: request.metadata).recordNameOffline(of: request.directory)
+        let tree = try OfflineTree(request.directory, recordName: recordName)
         do throws(TreeRefusal) { try tree.requireChangeable { sink.complain("warning: \($0)") } } catch {
             throw TreeRefusal("\(error.message), or name a directory on the mount")
         }
