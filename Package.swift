@@ -151,6 +151,7 @@ let package = Package(
         .executableTarget(name: "aclfs-race", path: "Tests/RaceClient", cSettings: shim),
         // Leaves gaps as many programs do at once; not shipped.
         .executableTarget(name: "aclfs-gaps", path: "Tests/GapClient", cSettings: shim),
+        .executableTarget(name: "aclfs-durable", path: "Tests/DurableClient", cSettings: shim),
         // Calls with numbers at the edges, on a mount and on the file system behind it; not shipped.
         .executableTarget(name: "aclfs-edges", path: "Tests/EdgeClient", cSettings: shim),
         // A source with the attributes of FAT, for kernels without that; not shipped.

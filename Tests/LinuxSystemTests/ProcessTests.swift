@@ -136,3 +136,25 @@ struct MountCallTests {
         #expect(after.mountID == before.mountID && after.inode == before.inode)
     }
 }
+
+/// The call in which a thread waits, by the text of /proc.
+@Suite struct CallInProgressTests {
+    @Test(arguments: [
+        ("0x3 0x7ffd10 0x1 0x0 0x0 0x10 0x7ffd00 0x7f20", true), ("0x3 0x7ffd10 0x1 0x0 0x0 0x12 0x7ffd00 0x7f20", true),
+        ("0x3 0x7ffd10 0x1 0x0 0x0 0x2 0x7ffd00 0x7f20", false), ("0x3 0x7ffd10", false), ("", false),
+    ]) func saysWhetherItAppends(_ arguments: String, _ expected: Bool) {
+        #if arch(x86_64)
+            let number = 328
+        #else
+            let number = 287
+        #endif
+        #expect(CallInProgress.appends(call: Array("\(number) \(arguments)\n".utf8)) == expected)
+        #expect(!CallInProgress.appends(call: Array("1 \(arguments)\n".utf8)))
+    }
+
+    @Test func ofAThreadThatIsNotThere() {
+        #expect(!CallInProgress.appends(tid: 0))
+        #expect(!CallInProgress.appends(tid: .max))
+        #expect(!CallInProgress.appends(call: Array("running\n".utf8)))
+    }
+}

@@ -201,15 +201,15 @@ extension UnsafePointer<CChar> {
 extension KernelView {
     func attributes(of object: ObjectState) -> ObjectAttributes {
         let status = object.status
-        let modification =
+        let times =
             object.object.kind == .file
-            ? share.writableFiles.times.modification(of: object.object.key, status, object.descriptor.rawValue) : status.mtime
+            ? share.writableFiles.times.times(of: object.object.key, status, object.descriptor.rawValue) : (status.mtime, status.ctime)
         return ObjectAttributes(
             ino: loader.tree.shownInode(device: status.device, inode: status.inode),
             mode: status.mode & ~0o7777 | UInt32(judge.posix.shownMode(object.facts).rawValue),
             nlink: status.nlink, uid: status.uid, gid: status.gid, size: status.size, blocks: status.blocks,
             blksize: status.blksize, rdev: status.rdev, accessTime: Timestamp(status.atime),
-            modificationTime: Timestamp(modification), changeTime: Timestamp(status.ctime),
+            modificationTime: Timestamp(times.0), changeTime: Timestamp(times.1),
             birthTime: status.hasBirthTime ? Timestamp(status.btime) : nil)
     }
 }

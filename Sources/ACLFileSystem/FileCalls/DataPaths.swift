@@ -26,6 +26,7 @@ final class DataPaths: Sendable {
     let judge: Judge
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
+    private let synchronous: SynchronousRule
     private let report: @Sendable (String) -> Void
     private let hasReportedBusy = Atomic<Bool>(false)
 
@@ -33,12 +34,14 @@ final class DataPaths: Sendable {
     ///   - mounts: of the backing tree.
     ///   - judge: of this mount.
     ///   - accessTimes: how the mount updates access times.
+    ///   - synchronous: whether every write waits for the disk.
     ///   - isShared: other hosts share the files.
     ///   - report: writes a line for the administrator.
     init(
-        _ mounts: TreeMounts, _ judge: Judge, _ accessTimes: AccessTimes, isShared: Bool, _ report: @escaping @Sendable (String) -> Void
+        _ mounts: TreeMounts, _ judge: Judge, _ accessTimes: AccessTimes, _ synchronous: SynchronousRule, isShared: Bool,
+        _ report: @escaping @Sendable (String) -> Void
     ) {
-        (self.mounts, self.judge, self.accessTimes, self.report) = (mounts, judge, accessTimes, report)
+        (self.mounts, self.judge, self.accessTimes, self.synchronous, self.report) = (mounts, judge, accessTimes, synchronous, report)
         share = mounts.share
         backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
     }
@@ -62,9 +65,10 @@ extension DataPaths {
         let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
-            // After fcntl(2) has cleared O_APPEND, the backing file would still have it.
+            // After fcntl(2) has cleared O_APPEND, the backing file would still have it. It knows nothing of this mount's `sync`.
             mustReachDaemon: writes
-                && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
+                && (intent.contains(.append) || synchronous.coversWrites
+                    || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // OPEN for execution has neither mode, and reads.
             reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)

@@ -15,6 +15,8 @@ final class OpenFile: Sendable {
     let isWritable: Bool
     /// Only `append` was granted, or the object was append-only. The handle may add bytes at the end and change none.
     let isAppendOnly: Bool
+    /// What each write through the handle promises.
+    let durability: Durability
     /// The handle made the file, which another user owns: the one of a set-uid directory (docs/authorization.md Q4).
     let isHandedOver: Bool
     var mode: HandleMode {
@@ -43,7 +45,7 @@ final class OpenFile: Sendable {
     init(
         node: Node, pathDescriptor: SharedDescriptor, descriptor: SharedDescriptor?, _ times: AccessTimes, _ charge: HandleQuota.Charge,
         _ dataPath: DataPathReference, isReadable: Bool, isWritable: Bool, isAppendOnly: Bool,
-        isHandedOver: Bool = false
+        isHandedOver: Bool = false, _ durability: Durability
     ) {
         (self.node, self.pathDescriptor, self.charge, self.dataPath) = (node, pathDescriptor, charge, dataPath)
         (opened, self.times) = (descriptor, times)
@@ -51,6 +53,7 @@ final class OpenFile: Sendable {
         self.isWritable = isWritable
         self.isAppendOnly = isAppendOnly
         self.isHandedOver = isHandedOver
+        self.durability = durability
     }
 
     /// Call it before the handle is in the table.

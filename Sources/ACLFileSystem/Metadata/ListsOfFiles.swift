@@ -51,9 +51,11 @@ extension MetadataChanges {
     /// The kernel looks at what is mounted on the directory, and not at what is mounted on a file in it, perhaps to keep the caller from the
     /// file. The daemon knows the mounts of its own namespace only.
     ///
-    /// In a view a file may have several nodes; on a shared file system each record is locked against other hosts.
+    /// In a view a file may have several nodes; on a shared file system each record is locked against other hosts. With `sync` each file is
+    /// brought to the disk.
     private func mayChangeLists(for caller: Caller) -> Bool {
-        guard loader.view == nil, !loader.tree.hasSharedFileSystem, kernel.areNoMountsBelow, caller.tid != 0 else { return false }
+        guard loader.view == nil, !synchronous.coversWrites, !loader.tree.hasSharedFileSystem, kernel.areNoMountsBelow, caller.tid != 0
+        else { return false }
         func namespace(_ process: String) -> FileStatus? {
             try? Syscall.statxAt(Syscall.workingDirectory, "/proc/\(process)/ns/mnt", flags: 0)
         }

@@ -23,15 +23,16 @@ final class MetadataChanges: Sendable {
     let share: Share
     let handles: HandleTable
     let options: MountOptions
+    let synchronous: SynchronousRule
     let refusals: ValueRefusals
     let listOutcomes = ListOutcomes()
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
-        refusals: ValueRefusals
+        synchronous: SynchronousRule, refusals: ValueRefusals
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.refusals) = (
-            loader, judge, kernel, held, share, handles, options, refusals
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.synchronous, self.refusals) = (
+            loader, judge, kernel, held, share, handles, options, synchronous, refusals
         )
     }
 }

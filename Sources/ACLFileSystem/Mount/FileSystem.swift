@@ -59,10 +59,12 @@ public final class FileSystem: Sendable {
         judge = Judge(
             options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
+        let synchronous = base?.operations.durable.rule ?? SynchronousRule(options, tree)
         data = DataPaths(
-            mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
+            mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree), synchronous,
             isShared: tree.isShared(device: tree.root.key.device), report)
-        operations = Operations(kernel, data, handles, options, accounts, self.creationNotes, report: report)
+        operations = Operations(
+            kernel, data, DurableCalls(synchronous, loader), handles, options, accounts, self.creationNotes, report: report)
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.
@@ -143,6 +145,12 @@ public final class FileSystem: Sendable {
     /// Applies a remount's rule for access times. Open files keep theirs.
     /// - Parameter rule: the new rule.
     public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }
+
+    /// Applies a remount's `sync` and `dirsync`. Open files keep their data path.
+    /// - Parameters:
+    ///   - writes: the mount has `sync`.
+    ///   - names: it has `dirsync`.
+    public func changeSynchronous(writes: Bool, names: Bool) { operations.durable.rule.change(writes: writes, names: names) }
 
     /// Why changes of the backing directory are not watched for; nil if they are.
     public var obstacleToWatching: String? { kernel.watchObstacle }

@@ -14,11 +14,14 @@ struct Operations: Sendable {
     let bytes: DataOperations
     let gaps: GapReservations
     let held: HeldCalls
+    let durable: DurableCalls
 
     init(
-        _ kernel: KernelView, _ data: DataPaths, _ handles: HandleTable, _ options: MountOptions, _ accounts: AccountService,
+        _ kernel: KernelView, _ data: DataPaths, _ durable: DurableCalls, _ handles: HandleTable, _ options: MountOptions,
+        _ accounts: AccountService,
         _ creationNotes: CreationNotes?, report: @escaping @Sendable (String) -> Void
     ) {
+        self.durable = durable
         let (loader, judge, share) = (kernel.loader, kernel.judge, kernel.share)
         held = HeldCalls(loader: loader, share: share, backingIDs: data.backingIDs)
         gaps = GapReservations(
@@ -29,24 +32,27 @@ struct Operations: Sendable {
         let refusals = ValueRefusals(report: report)
         let metadata = MetadataChanges(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, handles: handles, options: options,
-            refusals: refusals)
+            synchronous: durable.rule, refusals: refusals)
         attributes = AttributeOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
             accessTimes: data.accessTimes)
         xattrs = XattrOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, options: options,
             accounts: accounts, refusals: refusals)
-        ioctls = IoctlOperations(loader: loader, judge: judge, held: held, share: share, metadata: metadata, handles: handles)
+        ioctls = IoctlOperations(
+            loader: loader, judge: judge, held: held, share: share, metadata: metadata, durable: durable,
+            handles: handles)
         names = NameOperations(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, creationNotes: creationNotes)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, durable: durable,
+            creationNotes: creationNotes)
         opens = OpenOperations(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, data: data, gaps: gaps, metadata: metadata,
-            names: names, lookups: lookups, handles: handles)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, data: data, durable: durable, gaps: gaps,
+            metadata: metadata, names: names, lookups: lookups, handles: handles)
         directories = DirectoryOperations(
             loader: loader, judge: judge, kernel: kernel, held: held, share: share, lookups: lookups, handles: handles,
             accessTimes: data.accessTimes)
         bytes = DataOperations(
-            loader: loader, judge: judge, kernel: kernel, held: held, share: share, gaps: gaps, metadata: metadata, handles: handles,
-            backingIDs: data.backingIDs)
+            loader: loader, judge: judge, kernel: kernel, held: held, share: share, durable: durable, gaps: gaps, metadata: metadata,
+            handles: handles, backingIDs: data.backingIDs)
     }
 }

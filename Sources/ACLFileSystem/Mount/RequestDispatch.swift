@@ -144,7 +144,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.send(
             outcome { () throws(Errno) in
-                try operations.attributes.setAttributes(node, changes, caller)
+                try operations.durable.change(node) { () throws(Errno) in try operations.attributes.setAttributes(node, changes, caller) }
             })
     }
 
@@ -168,7 +168,9 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         reply.send(
             outcome { () throws(Errno) in
-                try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
+                try operations.durable.change(node) { () throws(Errno) in
+                    try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
+                }
             })
     }
 
@@ -185,7 +187,10 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func removexattr(
         _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.send(outcome { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) })
+        reply.send(
+            outcome { () throws(Errno) in
+                try operations.durable.change(node) { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) }
+            })
     }
 
     // MARK: Files

@@ -35,9 +35,10 @@ extension NameOperations {
     func make(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        try held.passGates(caller) { () throws(Errno) in
+        let entry = try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try makeLocked(new, name, in: parent, mode: mode, caller) }
         }
+        return try finish(entry, in: parent)
     }
 
     private func makeLocked(

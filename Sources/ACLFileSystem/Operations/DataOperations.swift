@@ -2,6 +2,7 @@ import Authorization
 import BackingStore
 import FuseSession
 import LinuxSystem
+import Synchronization
 
 // Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
 // open descriptor keeps what was granted.
@@ -13,18 +14,20 @@ final class DataOperations: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
+    let durable: DurableCalls
     let gaps: GapReservations
     let metadata: MetadataChanges
     let handles: HandleTable
     let backingIDs: BackingIDs
 
     init(
-        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
-        metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, durable: DurableCalls,
+        gaps: GapReservations, metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.backingIDs) = (
-            loader, judge, kernel, held, share, gaps, metadata, handles, backingIDs
-        )
+        (
+            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.handles,
+            self.backingIDs
+        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, handles, backingIDs)
     }
 }
 
@@ -78,7 +81,7 @@ extension DataOperations {
     ) throws(Errno) -> Int {
         let file = try handles.file(id)
         // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
-        let appends = flags & OpenFlag.append != 0
+        let appends = flags & OpenFlag.append != 0 || appendsByCall(file, caller)
         var addsAtEnd = appends
         if !appends, file.isAppendOnly { addsAtEnd = try isEnd(offset, of: file) }
         try judge.permit(.write(addsAtEnd: addsAtEnd), through: file)
@@ -86,6 +89,25 @@ extension DataOperations {
         if clearsSetID { try clearSetIDBeforeWriting(to: file, caller) }
         let position: Int64? = file.isAppendOnly || appends ? nil : offset
         let descriptor = try position == nil ? file.appendingDescriptor() : file.descriptor()
+        let count = try write(bytes, to: descriptor, at: position, through: file, caller)
+        try durable.finishWrite(on: file.dataPath.path, flags: flags, descriptor)
+        return count
+    }
+
+    /// Whether the call says RWF_APPEND, which WRITE does not tell: its offset is the end that this kernel knows. Another mount of the tree may
+    /// have moved the end, and may move it now.
+    private func appendsByCall(_ file: OpenFile, _ caller: Caller) -> Bool {
+        guard share.hasSeveralMounts, file.dataPath.mustKeepNoPages || file.node.hasChangedElsewhere.load(ordering: .relaxed),
+            CallInProgress.appends(tid: Int32(bitPattern: caller.tid))
+        else { return false }
+        // It may have put the bytes into its pages at that offset.
+        kernel.notifications.invalidateContent(of: file.node.id)
+        return true
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, through file: OpenFile, _ caller: Caller
+    ) throws(Errno) -> Int {
         guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
         let key = file.node.object.key
         if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
@@ -204,6 +226,7 @@ extension DataOperations {
                 }
             }
         }
+        try durable.finish(descriptor, file.durability)
         gaps.excludeRange(of: file, mode: mode, offset: offset, length: length, size: size)
     }
 
@@ -243,7 +266,7 @@ extension DataOperations {
         if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
         let (input, output) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
-        return try waiting { () throws(Errno) in
+        let count = try waiting { () throws(Errno) in
             try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
                 // On a spare thread, a piece that ends before the caller's deadline.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
@@ -254,5 +277,7 @@ extension DataOperations {
                 }
             }
         }
+        try durable.finish(output, to.durability)
+        return count
     }
 }

@@ -18,10 +18,16 @@ final class IoctlOperations: Sendable {
     let held: HeldCalls
     let share: Share
     let metadata: MetadataChanges
+    let durable: DurableCalls
     let handles: HandleTable
 
-    init(loader: ObjectLoader, judge: Judge, held: HeldCalls, share: Share, metadata: MetadataChanges, handles: HandleTable) {
-        (self.loader, self.judge, self.held, self.share, self.metadata, self.handles) = (loader, judge, held, share, metadata, handles)
+    init(
+        loader: ObjectLoader, judge: Judge, held: HeldCalls, share: Share, metadata: MetadataChanges, durable: DurableCalls,
+        handles: HandleTable
+    ) {
+        (self.loader, self.judge, self.held, self.share, self.metadata, self.durable, self.handles) = (
+            loader, judge, held, share, metadata, durable, handles
+        )
     }
 }
 
@@ -39,7 +45,9 @@ extension IoctlOperations {
         case .setFlags:
             guard input.count >= 4 else { throw .inval }
             let bits = input.loadUnaligned(as: UInt32.self)
-            try setFlags(node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits, Self.inodeFlags)
+            try setFlags(
+                node, caller, known: InodeFlag.immutable | InodeFlag.append | InodeFlag.noDump, bits, Self.inodeFlags)
+            try durable.finishChange(of: node.id)
         case .setExtended:
             guard input.count >= 28 else { throw .inval }
             // Extent sizes and project ids have no BSD flag; a get returns zero for them.
@@ -48,6 +56,7 @@ extension IoctlOperations {
             let bits = input.loadUnaligned(as: UInt32.self)
             try setFlags(
                 node, caller, known: InodeXFlag.immutable | InodeXFlag.append | InodeXFlag.noDump, bits, Self.extendedFlags)
+            try durable.finishChange(of: node.id)
         }
         return []
     }

@@ -29,6 +29,7 @@ final class OpenOperations: Sendable {
     let held: HeldCalls
     let share: Share
     let data: DataPaths
+    let durable: DurableCalls
     let gaps: GapReservations
     let metadata: MetadataChanges
     let names: NameOperations
@@ -36,18 +37,33 @@ final class OpenOperations: Sendable {
     let handles: HandleTable
 
     init(
-        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, data: DataPaths, gaps: GapReservations,
-        metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, handles: HandleTable
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, data: DataPaths, durable: DurableCalls,
+        gaps: GapReservations, metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, handles: HandleTable
     ) {
         (
-            self.loader, self.judge, self.kernel, self.held, self.share, self.data, self.gaps, self.metadata, self.names, self.lookups,
-            self.handles
-        ) = (loader, judge, kernel, held, share, data, gaps, metadata, names, lookups, handles)
+            self.loader, self.judge, self.kernel, self.held, self.share, self.data, self.durable, self.gaps, self.metadata, self.names,
+            self.lookups, self.handles
+        ) = (loader, judge, kernel, held, share, data, durable, gaps, metadata, names, lookups, handles)
     }
 }
 
 extension OpenOperations {
     func open(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
+        let opening = try openWhenFree(id, flags: flags, caller)
+        guard flags & OpenFlag.truncate != 0 else { return opening }
+        return try finish(opening) { () throws(Errno) in try durable.finishChange(of: id) }
+    }
+
+    /// Brings what an open has changed to the disk. If that fails, the handle is given back.
+    private func finish(_ opening: Opening, _ body: () throws(Errno) -> Void) throws(Errno) -> Opening {
+        do throws(Errno) { try body() } catch {
+            gaps.release(opening.handle)
+            throw error
+        }
+        return opening
+    }
+
+    private func openWhenFree(_ id: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> Opening {
         let node = try loader.node(id)
         // RELEASE follows close(2), and changes in flight end in milliseconds: a conflict may pass.
         for pause: UInt32 in [1, 2, 5, 10] {
@@ -137,7 +153,7 @@ extension OpenOperations {
         }
         return OpenFile(
             node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
-            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly)
+            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly, Durability(flags: flags))
     }
 
     private func addHandle(_ file: OpenFile) -> Opening {
@@ -169,7 +185,12 @@ extension OpenOperations {
                 try createAndOpenLocked(name, in: parent, flags: flags, mode: mode, caller)
             }
         }
-        if let opening { return (entry, opening) }
+        if let opening {
+            guard durable.rule.coversNames else { return (entry, opening) }
+            return try openEntry(entry) { (node) throws(Errno) in
+                try finish(opening) { () throws(Errno) in try durable.finishNames(in: parent, made: node.id) }
+            }
+        }
         // Without the names held: opening for writing may wait for zeros.
         return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
     }
@@ -255,7 +276,7 @@ extension OpenOperations {
         let file = OpenFile(
             node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
             isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false,
-            isHandedOver: made.facts.owner != caller.uid)
+            isHandedOver: made.facts.owner != caller.uid, Durability(flags: flags))
         if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
         return addHandle(file)
     }

@@ -8,6 +8,13 @@ extension NameOperations {
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
+        try removeWhenFree(name, in: parent, directory: isDirectory, caller)
+        try durable.finishNames(in: parent)
+    }
+
+    private func removeWhenFree(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
+    ) throws(Errno) {
         let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
             try performRemove(name, in: parent, directory: isDirectory, caller)
         }

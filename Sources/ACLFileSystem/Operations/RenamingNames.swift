@@ -8,6 +8,15 @@ extension NameOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
+        try renameWhenFree(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+        // The new name first: a crash in between leaves both.
+        try durable.finishNames(in: newParent, and: parent)
+    }
+
+    private func renameWhenFree(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
+        flags: UInt32, _ caller: Caller
+    ) throws(Errno) {
         // RENAME_WHITEOUT would create a device node without a decision (docs/authorization.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
         let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
@@ -84,14 +93,15 @@ extension NameOperations {
         let linked = try held.runUnlessHeld(caller) { () throws(Errno) in
             try performLink(id, as: name, in: parent, caller)
         }
-        if let linked { return linked }
+        if let linked { return try finish(linked, in: parent) }
         let copy = name.copied
-        return try held.runHeldNameChange(
+        let late = try held.runHeldNameChange(
             caller, discard: { [self] in lookups.forgetLookups(of: $0.node, 1) },
             { () throws(Errno) in try held.findHeldNames([(copy, parent)], besides: id) }
         ) { [self] () throws(Errno) in
             try copy.asName { (name) throws(Errno) in try performLink(id, as: name, in: parent, caller) }
         }
+        return try finish(late, in: parent)
     }
 
     private func performLink(

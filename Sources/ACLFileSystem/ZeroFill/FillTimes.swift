@@ -4,11 +4,14 @@ import LinuxSystem
 import Synchronization
 
 /// Keeps st_mtime as the program set it, although the fill writes to the file (docs/zerofill.md "What else can be seen"). Without a
-/// writer each piece restores the time at once. After a close the RELEASE restores it, if that close was the only one.
+/// writer each piece restores the time at once. After a close the RELEASE restores it, if that close was the only one. st_ctime cannot be
+/// set: what the fill moves after close(2) has returned is not shown.
 final class FillTimes: Sendable {
     private struct Moved {
         /// The time that the program set.
         let own: Timespec
+        /// The change time that is shown while a piece without a writer runs.
+        let shownChange: Timespec
         /// The time after the last piece of a close; nil while a piece runs. Any other time comes from a write.
         var afterPiece: Timespec?
         /// No handle can write.
@@ -26,6 +29,9 @@ final class FillTimes: Sendable {
     }
 
     private let moved = Lock<[ObjectKey: Moved]>([:])
+    private let shownChanges = Lock(ShownChangeTimes())
+    /// Whether `shownChanges` has any.
+    private let hasShownChanges = Atomic<Bool>(false)
     /// The number of files in `moved`.
     private let count = Atomic<Int>(0)
     private let begun = Atomic<UInt64>(0)
@@ -57,23 +63,37 @@ final class FillTimes: Sendable {
         during piece: () throws(Errno) -> Value
     ) throws(Errno) -> Value {
         var own = status.mtime
+        let shownChange = shown(key, status.ctime)
         change(key) { moved in
             if let moved, moved.afterPiece == own { own = moved.own }
-            moved = Moved(own: own, afterPiece: nil, hasNoWriter: !isClose)
+            moved = Moved(own: own, shownChange: shownChange, afterPiece: nil, hasNoWriter: !isClose)
         }
         begun.add(1, ordering: .sequentiallyConsistent)
         defer {
             if isClose, let after = try? Syscall.statx(descriptor).mtime, after != own {
-                change(key) { $0 = Moved(own: own, afterPiece: after) }
+                change(key) { $0 = Moved(own: own, shownChange: shownChange, afterPiece: after) }
             } else {
                 // The file's time shows the last change of the program, not the fill.
-                if !isClose { try? Syscall.utimens(descriptor, access: .omit, modification: .set(own)) }
+                if !isClose {
+                    try? Syscall.utimens(descriptor, access: .omit, modification: .set(own))
+                    keepShown(key, descriptor, shownChange)
+                }
                 change(key) { $0 = nil }
             }
             lastEnd.store(SystemTime.monotonic(), ordering: .relaxed)
             ended.add(1, ordering: .sequentiallyConsistent)
         }
         return try piece()
+    }
+
+    private func keepShown(_ key: ObjectKey, _ descriptor: Int32, _ shown: Timespec) {
+        guard let real = try? Syscall.statx(descriptor).ctime, real != shown else { return }
+        shownChanges.withLock { $0.insert(key, real: real, shown: shown) }
+        hasShownChanges.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    private func shown(_ key: ObjectKey, _ real: Timespec) -> Timespec {
+        hasShownChanges.load(ordering: .sequentiallyConsistent) ? shownChanges.withLock { $0.shown(key, real: real) } : real
     }
 
     /// Notes that a close which may have moved the time has ended.
@@ -120,19 +140,23 @@ final class FillTimes: Sendable {
         return isInFlight
     }
 
-    /// The program's own modification time of an object whose status this request has read. It does not wait: GETATTR has waited
-    /// before, and other replies have timeout 0.
-    func modification(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> Timespec {
-        guard mayHaveMoved else { return status.mtime }
-        if let last = moved.withLock({ $0[key] }), last.isHidden { return last.own }
-        var seen = status.mtime
+    /// The program's own modification time of an object whose status this request has read, and its change time without what the fill
+    /// did after the close. It does not wait: GETATTR has waited before, and other replies have timeout 0.
+    func times(of key: ObjectKey, _ status: FileStatus, _ descriptor: Int32) -> (modification: Timespec, change: Timespec) {
+        guard mayHaveMoved else { return (status.mtime, shown(key, status.ctime)) }
+        func hidden() -> (modification: Timespec, change: Timespec)? {
+            guard let last = moved.withLock({ $0[key] }), last.isHidden else { return nil }
+            return (last.own, last.hasNoWriter ? last.shownChange : shown(key, status.ctime))
+        }
+        if let times = hidden() { return times }
+        var seen = (modification: status.mtime, change: shown(key, status.ctime))
         // Pieces of other files count too. Four attempts are enough to read one time between pieces of this file.
         for _ in 0..<4 {
             let (before, done) = (begun.load(ordering: .sequentiallyConsistent), ended.load(ordering: .sequentiallyConsistent))
             guard let now = try? Syscall.statx(descriptor, flags: AtFlag.dontSync) else { return seen }
-            seen = now.mtime
+            seen = (now.mtime, shown(key, now.ctime))
             if before == done, begun.load(ordering: .sequentiallyConsistent) == before { return seen }
-            if let running = moved.withLock({ $0[key] }), running.isHidden { return running.own }
+            if let times = hidden() { return times }
         }
         return seen
     }

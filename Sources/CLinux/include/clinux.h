@@ -35,6 +35,7 @@ static const int32_t aclfs_O_NOCTTY = 0x100;
 static const int32_t aclfs_O_TRUNC = 0x200;
 static const int32_t aclfs_O_APPEND = 0x400;
 static const int32_t aclfs_O_NONBLOCK = 0x800;
+static const int32_t aclfs_O_DSYNC = 0x1000;
 static const int32_t aclfs_O_SYNC = 0x101000;
 static const int32_t aclfs_O_NOATIME = 0x40000;
 static const int32_t aclfs_O_CLOEXEC = 0x80000;

@@ -12,6 +12,7 @@ public enum OpenFlag {
     public static let truncate = aclfs_O_TRUNC
     public static let append = aclfs_O_APPEND
     public static let nonBlock = aclfs_O_NONBLOCK
+    public static let dataSync = aclfs_O_DSYNC
     public static let sync = aclfs_O_SYNC
     public static let direct = aclfs_O_DIRECT
     public static let directory = aclfs_O_DIRECTORY

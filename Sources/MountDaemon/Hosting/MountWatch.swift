@@ -19,11 +19,15 @@ final class MountWatch: Sendable {
         var isReadOnly: Bool
         var forbidsExecution: Bool
         var accessTimes: AccessTimeRule
+        var isSynchronous: Bool
+        var hasSynchronousNames: Bool
 
         init(_ entry: MountEntry) {
             isReadOnly = entry.superOptions.contains("ro")
             forbidsExecution = entry.options.contains("noexec")
             accessTimes = AccessTimeRule(mountTable: entry.options)
+            isSynchronous = entry.superOptions.contains("sync")
+            hasSynchronousNames = entry.superOptions.contains("dirsync")
         }
     }
 
@@ -89,6 +93,7 @@ final class MountWatch: Sendable {
                 if isStopped.load(ordering: .relaxed) { return }
                 guard let seen = withPresent({ $0 }), seen.present != seen.followed else { continue }
                 if seen.present.accessTimes != seen.followed.accessTimes { fileSystem.changeAccessTimes(seen.present.accessTimes) }
+                fileSystem.changeSynchronous(writes: seen.present.isSynchronous, names: seen.present.hasSynchronousNames)
                 fileSystem.changeVolume { apply(to: &$0, follows: true) }
             }
         }

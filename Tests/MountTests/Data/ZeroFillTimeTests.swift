@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -25,6 +26,26 @@ struct ZeroFillTimeTests {
 
     /// A mapping holds the handle; its going must not undo it.
     @Test(arguments: dataWays) func aTimeThatIsSetAfterTheCloseStays(_ way: String) throws { try expectNone("set", 10, way) }
+
+    /// tar compares st_ctime before and after it reads a file, and warns. What the fill does later is not shown, and what a
+    /// program does is.
+    @Test(arguments: dataWays) func theChangeTimeIsThatOfTheClose(_ way: String) throws {
+        let fixture = try ZeroFillFixture(.ext4, way)
+        for name in ["one", "two", "three"] {
+            let call = "echo | \(MountTesting.program("aclfs-gaps")) close 3000000 \(fixture.path(name))"
+            let result = try Spawn.run(TestUser.alice.arguments + ["--", "sh", "-c", call])
+            #expect(result.status == 0, "\(result)")
+            let closed = try fixture.status(name, onMount: true).st_ctim
+            #expect(try fixture.untilFilled(name).isEmpty)
+            try eventually { try fixture.statusNumber("files_waiting") == 0 }
+            let (shown, real) = (try fixture.status(name, onMount: true).st_ctim, try fixture.status(name).st_ctim)
+            #expect(shown.tv_sec == closed.tv_sec && shown.tv_nsec == closed.tv_nsec, "\(name): \(closed), then \(shown)")
+            #expect(real.tv_sec != closed.tv_sec || real.tv_nsec != closed.tv_nsec, "\(name): the fill has moved nothing")
+            #expect(chmod(fixture.path(name), 0o604) == 0)
+            let changed = try fixture.status(name, onMount: true).st_ctim
+            #expect((changed.tv_sec, changed.tv_nsec) > (real.tv_sec, real.tv_nsec))
+        }
+    }
 
     @Test(arguments: dataWays) func whoLooksDuringACloseSeesNoTimeGoBack(_ way: String) throws { try expectNone("looked", 20, way) }
 }
