@@ -175,10 +175,40 @@ import Testing
         #expect(try tree.names(to: root, Syscall.statx(root.rawValue)) == [])
     }
 
+    /// docs/decisions/0034-inode-numbers-below-mounts.md
     @Test func numbersOfOtherFileSystemsAreShownApart() throws {
-        let device = tree.root.key.device
-        #expect(tree.shownInode(device: device, inode: 7) == 7)
-        #expect(tree.shownInode(device: device &+ 1, inode: 7) >> 63 == 1)
-        #expect(tree.shownInode(device: device &+ 1, inode: 7) != tree.shownInode(device: device &+ 2, inode: 7))
+        let root = tree.root.key.device
+        #expect(tree.shownInode(device: root, inode: 7) == 7)
+        #expect(tree.shownInode(device: root, inode: 1 << 40 | 7) == 1 << 40 | 7)
+        var seen: [UInt64: String] = [:]
+        let numbers: [UInt64] = [
+            0, 1, 2, 7, 256, 1 << 22 - 1, 1 << 22, 1 << 31 - 1, 1 << 31, 1 << 31 | 1 << 22, 1 << 32 - 1, 1 << 32, 1 << 40 - 1, 1 << 40,
+            1 << 41 | 7,
+            1 << 50, 1 << 52, 1 << 52 | 7, 1 << 52 | 1 << 40 | 7, 1 << 53 - 1, 1 << 53, 1 << 63 | 7, .max,
+        ]
+        for device in [root] + (1...600).map({ root &+ $0 }) {
+            for number in numbers {
+                let shown = tree.shownInode(device: device, inode: number)
+                #expect(shown == tree.shownInode(device: device, inode: number))
+                if let other = seen.updateValue("\(device): \(number)", forKey: shown) {
+                    Issue.record("\(shown) is \(other) and \(device): \(number)")
+                }
+                // A number below 2^53 fits into a double.
+                if number < 1 << 40 { #expect(shown < 1 << 53) }
+            }
+        }
+    }
+
+    @Test func eachFileSystemHasFewFarAreas() throws {
+        let device = tree.root.key.device &+ 1
+        let shown = (1...100).map { tree.shownInode(device: device, inode: $0 << 40) }
+        #expect(shown.filter { $0 < 1 << 53 }.count == 8 && Set(shown).count == 100)
+        #expect(tree.shownInode(device: device &+ 1, inode: 1 << 32) < 1 << 53)
+    }
+
+    @Test func moreFileSystemsThanAreasAreShownApart() throws {
+        let root = tree.root.key.device
+        let shown = (1...5000).flatMap { device in [7, 1 << 22 as UInt64].map { tree.shownInode(device: root &+ device, inode: $0) } }
+        #expect(Set(shown).count == 10_000)
     }
 }

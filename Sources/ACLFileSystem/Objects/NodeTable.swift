@@ -22,6 +22,8 @@ final class Node: Sendable {
     let unusedListings = Atomic<Int>(0)
     /// The kernel had used all of these when entries below were last invalidated, and none with objects has followed.
     let areListingsInvalid = Atomic<Bool>(false)
+    /// Of a directory: the table has `collidingCookies` of it.
+    fileprivate let hasCollidingCookies = Atomic<Bool>(false)
     let revalidation = Revalidation()
     let attributeTimeout = AttributeTimeout()
     /// The mode, owner, size, links or times that the kernel has may be older than a change through another mount of the tree.
@@ -56,6 +58,8 @@ final class NodeTable: Sendable {
         /// of different objects, or of a file with names in several zones.
         var byNumber: [Number: Node] = [:]
         var next: UInt64 = 2
+        /// Of directories with such names.
+        var collidingCookies: [NodeID: CollidingCookies] = [:]
 
         func first(_ object: BackingObject) -> Node? { byNumber[Number(object)] }
 
@@ -83,6 +87,7 @@ final class NodeTable: Sendable {
 
         mutating func remove(_ node: Node) {
             nodes[node.id] = nil
+            if !collidingCookies.isEmpty { collidingCookies[node.id] = nil }
             let number = Number(node.object)
             if byNumber[number] === node {
                 byNumber[number] = node.sibling
@@ -166,6 +171,25 @@ final class NodeTable: Sendable {
             state.remove(node)
             // The kernel may know the object by another node.
             return state.node(of: node.object) == nil ? node.object : nil
+        }
+    }
+
+    /// The table of a directory; nil if it has none.
+    func collidingCookies(of directory: Node) -> CollidingCookies? {
+        guard directory.hasCollidingCookies.load(ordering: .relaxed) else { return nil }
+        return state.withLock { $0.collidingCookies[directory.id] }
+    }
+
+    /// Makes a table for a directory, unless it has one.
+    func makeCollidingCookies(of directory: Node) -> CollidingCookies {
+        state.withLock { state in
+            if let known = state.collidingCookies[directory.id] { return known }
+            let new = CollidingCookies()
+            // A node that the kernel has forgotten would never be removed again.
+            guard directory.id == .root || state.nodes[directory.id] === directory else { return new }
+            state.collidingCookies[directory.id] = new
+            directory.hasCollidingCookies.store(true, ordering: .relaxed)
+            return new
         }
     }
 

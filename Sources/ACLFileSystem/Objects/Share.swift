@@ -7,6 +7,7 @@ import Synchronization
 final class Share: Sendable {
     let lock = ReadWriteLock()
     let handleQuota = HandleQuota()
+    let cookieRoom = CookieRoom()
     let writableFiles = WritableFiles()
     let dataPaths = DataPathTable()
     let held: HeldFiles

@@ -37,8 +37,11 @@ extension DirectoryOperations {
                 try accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
+            let position = ListingPosition(
+                loader.tree.directoryCookies(of: object.object, object.descriptor),
+                CookieRoom.Charge(share.cookieRoom, payer: caller.payer))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, quota, cache: kernel.cache)),
+                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, position, quota, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
@@ -81,9 +84,8 @@ extension DirectoryOperations {
             // While the lock is held, no open gate is closed.
             try share.lock.withReadLock { () throws(Errno) in
                 if loader.view != nil { try permitListing(loader.load(directory.node), caller) }
-                try forEachName(of: directory, from: offset) { name, inode in
-                    reply.add(
-                        name: name.name, ino: inode, type: UInt32(name.type), offset: UInt64(bitPattern: name.nextOffset))
+                try forEachName(of: directory, from: offset) { name, inode, next in
+                    reply.add(name: name.name, ino: inode, type: UInt32(name.type), offset: next)
                 }
             }
         }
@@ -145,10 +147,9 @@ extension DirectoryOperations {
         // Asked again: an event may have come during the listing.
         defer { directory.node.wasListedAtRest.store(isAtRest && kernel.tells(parent, of: .event), ordering: .relaxed) }
         let shortTimeout = kernel.cache.timeouts.attributes
-        try forEachName(of: directory, from: offset) { name, inode in
-            let offset = UInt64(bitPattern: name.nextOffset)
+        try forEachName(of: directory, from: offset) { name, inode, next in
             if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent, mayBeginWatch: directory.wasListedBefore) {
-                if reply.add(name: name.name, entry: entry, offset: offset) {
+                if reply.add(name: name.name, entry: entry, offset: next) {
                     if entry.attributesValidFor <= shortTimeout { isAtRest = false }
                     exposed.append(entry.node)
                     directory.listing.append(name.name, entry.node)
@@ -160,7 +161,7 @@ extension DirectoryOperations {
             let attributes = ObjectAttributes(ino: inode, mode: UInt32(name.type) << 12)
             return reply.add(
                 name: name.name, entry: Entry(node: NodeID(0), generation: 0, attributes: attributes),
-                offset: offset)
+                offset: next)
         }
     }
 
@@ -183,23 +184,23 @@ extension DirectoryOperations {
 
     private func isTurnOver(since begin: UInt64) -> Bool { othersWait && SystemTime.monotonic() - begin > Self.longestTurn }
 
-    /// Calls `body` with each name and its inode number on this mount, until it returns false. Offsets are those of the backing
-    /// directory.
+    /// Calls `body` with each name, its inode number on this mount and the cookie behind it, until it returns false: it has not used the name.
     private func forEachName(
-        of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, UInt64) -> Bool
+        of directory: OpenDirectory, from offset: UInt64, _ body: (DirectoryEntry, _ inode: UInt64, _ next: UInt64) -> Bool
     ) throws(Errno) {
         try loader.requireOpenGate(of: directory.node.object)
         let descriptor = directory.descriptor.rawValue
-        let device = directory.node.object.key.device
+        let numbers = loader.tree.shownNumbers(ofDevice: directory.node.object.key.device)
         let isRoot = directory.node.id == .root
         let isOvermounted = directory.node.object.isOvermounted.load(ordering: .relaxed)
-        let rootInode = loader.tree.shownInode(device: device, inode: directory.node.object.key.inode)
-        let start = Int64(bitPattern: offset)
+        let rootInode = numbers.shown(directory.node.object.key.inode)
+        var colliding = loader.nodes.collidingCookies(of: directory.node)
         try directory.position.withLock { position throws(Errno) in
-            if position != start { try Syscall.lseek(descriptor, offset: start, whence: Seek.set) }
+            var next = try position.find(offset, descriptor, colliding)
+            if position.ofDescriptor != next { try Syscall.lseek(descriptor, offset: next, whence: Seek.set) }
             // Unknown while not all is used that was read.
-            position = nil
-            var next = start
+            position.ofDescriptor = nil
+            position.last = (offset, next)
             var isFull = false
             var names = 0
             let begin = SystemTime.monotonic()
@@ -210,23 +211,27 @@ extension DirectoryOperations {
                     outcome { () throws(Errno) in
                         let count = try Syscall.getdents(descriptor, into: buffer)
                         for entry in DirectoryEntries(UnsafeRawBufferPointer(rebasing: buffer[..<count])) {
+                            let previous = next
                             next = entry.nextOffset
                             if isOvermounted, !entry.isDot { continue }
                             // The parent of the mount's root is not revealed.
-                            let inode =
-                                isRoot && entry.isDot ? rootInode : loader.tree.shownInode(device: device, inode: entry.inode)
-                            names += 1
-                            if !body(entry, inode) || names % Self.namesBetweenLooks == 0 && isTurnOver(since: begin) {
-                                isFull = true
-                                break
+                            let inode = isRoot && entry.isDot ? rootInode : numbers.shown(entry.inode)
+                            let cookie = try position.cookie(of: next, after: previous, descriptor, &colliding) {
+                                loader.nodes.makeCollidingCookies(of: directory.node)
                             }
+                            names += 1
+                            isFull = !body(entry, inode, cookie)
+                            if isFull { break }
+                            position.last = (cookie, next)
+                            isFull = names % Self.namesBetweenLooks == 0 && isTurnOver(since: begin)
+                            if isFull { break }
                         }
                         return count == 0
                     }
                 }.get()
                 if end { break }
             }
-            if !isFull { position = next }
+            if !isFull { position.ofDescriptor = next }
         }
     }
 }

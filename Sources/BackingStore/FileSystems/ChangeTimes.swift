@@ -19,6 +19,7 @@ final class ChangeTimes: Sendable {
         var trust: Trust
         var shared: SharedFileSystem?
         var copiesBytes: Bool
+        var cookies: DirectoryCookies
     }
 
     /// The file systems of a tree, which are few.
@@ -55,12 +56,21 @@ final class ChangeTimes: Sendable {
         guard let type = try? Syscall.fileSystemType(descriptor.rawValue) else { return .never }
         let new = Known(
             device: device, trust: Self.trust(inType: type, on: .running), shared: SharedFileSystem.of(magic: type),
-            copiesBytes: type == FileSystemType.ext4 || type == FileSystemType.tmpfs)
+            copiesBytes: type == FileSystemType.ext4 || type == FileSystemType.tmpfs, cookies: DirectoryCookies(type: type))
         known.withLock { known in
             if !known.contains(where: { $0.device == device }) { known.append(new) }
         }
         if new.shared != nil { hasShared.store(true, ordering: .sequentiallyConsistent) }
         return new.trust
+    }
+
+    /// What positions in the directories of a device are.
+    /// - Parameters:
+    ///   - device: the device.
+    ///   - descriptor: an object on it.
+    func directoryCookies(_ device: UInt64, _ descriptor: SharedDescriptor) -> DirectoryCookies {
+        _ = trust(device, descriptor)
+        return known.withLock { $0.first { $0.device == device }?.cookies } ?? .opaque
     }
 
     var hasAnyShared: Bool { hasShared.load(ordering: .sequentiallyConsistent) }

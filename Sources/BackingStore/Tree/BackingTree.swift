@@ -34,6 +34,7 @@ public final class BackingTree: Sendable {
     private let followsMounts: Bool
     /// Whether flags are bits of the root's file system, which keeps no records. A change of them moves no ctime, so that they are not cached.
     let keepsFormatBits: Bool
+    private let shownInodes: ShownInodes
     /// The root's file system without the mounts below it; nil without the privilege to clone a mount.
     private let bareRoot: SharedDescriptor?
 
@@ -52,6 +53,7 @@ public final class BackingTree: Sendable {
         let status = try Syscall.statx(shared.rawValue)
         guard status.isDirectory else { throw .notdir }
         rootDescriptor = shared
+        shownInodes = ShownInodes(root: status.device, try Syscall.fstatvfs(shared.rawValue))
         self.metadataName = metadataName
         damagedRecords = DamagedRecords(metadataName: metadataName, report: report)
         recordLocks = RecordLocks(report: report)
@@ -141,6 +143,8 @@ public final class BackingTree: Sendable {
             found.object.isOvermounted.store(true, ordering: .relaxed)
             return found
         }
+        // The device number may be that of a file system that has gone.
+        if status.device != parent.device, status.isDirectory { shownInodes.note(status.device, descriptor, isTop: true) }
         var found = try adopt(descriptor, status)
         // The record is read by name only if the name still refers to the same object.
         if seen.device == status.device, seen.inode == status.inode {
@@ -212,6 +216,7 @@ public final class BackingTree: Sendable {
         if status.device == root.key.device, status.inode == root.key.inode {
             return ResolvedObject(object: root, descriptor: descriptor, status: status)
         }
+        if status.device != root.key.device { shownInodes.note(status.device, descriptor, isTop: false) }
         let handle = try Self.handle(of: descriptor.rawValue)
         let object = BackingObject(
             key: ObjectKey(device: status.device, inode: status.inode, handle: handle),
@@ -294,11 +299,19 @@ public final class BackingTree: Sendable {
     /// Whether copy_file_range(2) between files of this device has no other effect than reading and writing. false if that is unknown.
     public func copiesBytes(device: UInt64) -> Bool { changeTimes.copiesBytes(device) }
 
-    /// The inode number in replies: unique across the file systems of the tree.
-    public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
-        if device == root.key.device { return inode }
-        return inode ^ (device &* 0x9E37_79B9_7F4A_7C15) | 1 << 63
+    /// What positions in an open directory are.
+    public func directoryCookies(of directory: BackingObject, _ descriptor: SharedDescriptor) -> DirectoryCookies {
+        changeTimes.directoryCookies(directory.key.device, descriptor)
     }
+
+    /// The inode number in replies: one for each object of all file systems of the tree.
+    public func shownInode(device: UInt64, inode: UInt64) -> UInt64 {
+        if device == root.key.device, inode < ShownInodes.leastOfOthers { return inode }
+        return shownInodes.numbers(of: device).shown(inode)
+    }
+
+    /// The inode numbers of one file system in replies: for many objects on it.
+    public func shownNumbers(ofDevice device: UInt64) -> ShownNumbers { shownInodes.numbers(of: device) }
 
     private func isDotName(_ name: UnsafePointer<CChar>) -> Bool {
         guard name[0] == 0x2E else { return name[0] == 0 }

@@ -25,7 +25,7 @@ public struct DenialForm: Sendable, Hashable {
     ) {
         var members: [JSON.Member] = [
             .init(.number, number), .init(.time, time), .init(.uid, uid), .init(.operation, operation),
-            // A string: readers of JSON disagree beyond 63 bits, and inode numbers of mounts below exceed them.
+            // A string: readers of JSON disagree beyond 53 bits, and inode numbers may have 64.
             .init(.inode, inode.map { .string(String($0)) } ?? .null), .init(.errno, errno), .init(.stage, stage),
         ]
         if let rule { members.append(.init(.rule, rule)) }

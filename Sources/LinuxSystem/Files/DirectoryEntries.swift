@@ -58,6 +58,19 @@ extension Syscall {
         Int(try repeating { aclfs_getdents(directory, buffer.baseAddress, UInt64(buffer.count)) })
     }
 
+    /// Moves a directory to where its next entry is: getdents(2) without room for any gets that far.
+    /// - Parameters:
+    ///   - directory: an open directory.
+    ///   - offset: where the search begins.
+    /// - Returns: the offset of the entry.
+    public static func findNextEntry(_ directory: Int32, from offset: Int64) throws(Errno) -> Int64 {
+        try lseek(directory, offset: offset, whence: Seek.set)
+        do throws(Errno) { _ = try getdents(directory, into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) } catch {
+            if error != .inval { throw error }
+        }
+        return try lseek(directory, offset: 0, whence: Seek.current)
+    }
+
     /// All names but "." and "..", from the directory's offset on: for commands.
     public static func names(_ directory: Int32) throws(Errno) -> [[UInt8]] {
         var names: [[UInt8]] = []
