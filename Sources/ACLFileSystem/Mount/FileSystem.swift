@@ -60,8 +60,7 @@ public final class FileSystem: Sendable {
             options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         data = DataPaths(
-            mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree),
-            isShared: tree.isShared(device: tree.root.key.device), report)
+            mounts, tree, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree), report)
         operations = Operations(kernel, data, handles, options, accounts, self.creationNotes, report: report)
     }
 

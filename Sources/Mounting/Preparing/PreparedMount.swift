@@ -108,7 +108,11 @@ package struct PreparedMount {
         if options.metadata != .user, isRoot, BackingTree.supportsMetadata("trusted.aclfs", on: directory) {
             return "trusted.aclfs"
         }
-        if options.metadata == .trusted { throw refuse("\(source): its file system has no trusted.* attributes; use metadata=user") }
+        if options.metadata == .trusted {
+            throw refuse(
+                "\(source): its file system has no trusted.* attributes, or none for this root, which is one of a user namespace; use metadata=user"
+            )
+        }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
             // Entries that could not be read would be none, and a mode that could not be stored would decide in their place.
             guard options.volume.ignoresACLs, options.volume.ignoresOwnership, options.metadata == .auto else {
