@@ -127,7 +127,7 @@ package struct PreparedMount {
             return "user.aclfs"
         }
         printError(
-            "aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
+            "aclfs: \(source): metadata is kept in user.aclfs\(isRoot && options.metadata == .auto ? ", because this root may not write trusted.aclfs there" : ""), which only files and directories can hold: links and "
                 + "special files have no entries and no flags there")
         return "user.aclfs"
     }

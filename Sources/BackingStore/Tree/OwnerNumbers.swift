@@ -20,7 +20,7 @@ extension BackingTree {
         return answer
     }
 
-    /// Tries it with a directory: of a file the kernel would not let the number be taken back.
+    /// Tries it with a directory: of a file the kernel would not let the number be replaced again.
     /// - Throws: none can be made.
     private func tryNotAnID() throws(Errno) -> Bool {
         let name = Array(".aclfs-owner-\(UInt64.random(in: .min ... .max))".utf8)
