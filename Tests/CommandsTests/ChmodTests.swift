@@ -366,6 +366,40 @@ struct ChmodTests {
         #expect(files.changes == ["d"])
     }
 
+    @Test("what others do to the list meanwhile stays, and an end comes if they never stop")
+    func others() throws {
+        files.add("f")
+        var left = 3
+        files.meanwhile = { files in
+            left -= 1
+            if left >= 0 { try? files.setACL("f", "user:\(["alice", "root", "admin"][left]) deny write", "user:carol allow read") }
+        }
+        #expect(files.chmod("+a", "user:bob allow read", "f") == (0, "", ""))
+        #expect(try files.acl("f")?.entries.count == 3)
+        files.objects["f"]?.attributes["system.aclfs.acl"] = nil
+        var number = 0
+        files.meanwhile = { files in
+            number += 1
+            try? files.setACL("f", "user:\(["alice", "root", "admin"][number % 3]) allow read")
+        }
+        let result = files.chmod("+a", "user:bob allow read", "f")
+        #expect(result.status == 1 && result.error.contains("other programs change it all the time: tried 300 times"))
+        #expect(try files.acl("f")?.entries.count == 1)
+        files.meanwhile = { try? $0.setACL("f", "user:carol allow read") }
+        files.objects["f"]?.attributes["system.aclfs.acl"] = nil
+        #expect(files.chmod("=a", "user:bob allow read", "f").error.contains("there is an ACL"))
+    }
+
+    @Test("an earlier daemon takes a list as it is")
+    func earlierDaemon() throws {
+        files.add("f")
+        files.knowsExchange = false
+        #expect(files.chmod("+a", "bob allow read", "f") == (0, "", ""))
+        #expect(files.chmod("+a", "carol deny read", "f") == (0, "", ""))
+        #expect(files.chflags("hidden", "f") == (0, "", ""))
+        #expect(try files.acl("f")?.entries.count == 2 && files.flags("f") == "hidden")
+    }
+
     @Test("-vv shows both modes; hostile names are shown safely")
     func verbose() {
         files.add("a\u{1B}[2J")

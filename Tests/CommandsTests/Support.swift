@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import Commands
+import ControlProtocol
 import LinuxSystem
 import ToolSupport
 
@@ -106,15 +107,39 @@ final class FakeFiles: ToolFiles {
     func linkTarget(of node: String) throws(Errno) -> [UInt8] { Array((objects[node]?.target ?? "").utf8) }
     func attribute(_ name: String, of node: String) throws(Errno) -> [UInt8]? {
         if !supportsAttributes { throw .opnotsupp }
-        return objects[node]?.attributes[name]
+        guard name == ExchangeRequest.attribute else { return objects[node]?.attributes[name] }
+        if !knowsExchange { throw .opnotsupp }
+        return try? ExchangeRequest.value(of: acl(node))
     }
     func attribute(_ name: [UInt8], of node: String) throws(Errno) -> [UInt8]? {
         try attribute(String(decoding: name, as: UTF8.self), of: node)
     }
     func setAttribute(_ name: String, of node: String, to value: [UInt8]) throws(Errno) {
         if !supportsAttributes { throw .opnotsupp }
+        if name == ExchangeRequest.attribute { return try exchange(node, value) }
         try change(node)
         objects[node]?.attributes[name] = value
+    }
+    /// Whether the daemon does; an earlier one does not.
+    var knowsExchange = true
+    /// What others do to an object before each change of it.
+    var meanwhile: ((FakeFiles) -> Void)?
+    private func exchange(_ node: String, _ value: [UInt8]) throws(Errno) {
+        if !knowsExchange { throw .opnotsupp }
+        meanwhile?(self)
+        guard let request = ExchangeRequest(reading: value) else { throw .inval }
+        try change(node)
+        switch request.change {
+        case .list(let old, let new):
+            guard (try? acl(node)) == .some(old) else { throw .canceled }
+            objects[node]?.attributes["system.aclfs.acl"] = new.map {
+                ACLAttributeText.write($0, isDirectory: false, names: NoNames())
+            }
+        case .flags(let set, let clear):
+            let old = objects[node]?.attributes["system.aclfs.flags"] ?? []
+            let flags = ((try? FileFlagsText.parseAttribute(old)) ?? []).union(set).subtracting(clear)
+            objects[node]?.attributes["system.aclfs.flags"] = Array(FileFlagsText.attribute(flags).utf8)
+        }
     }
     func removeAttribute(_ name: String, of node: String) throws(Errno) {
         if !supportsAttributes { throw .opnotsupp }

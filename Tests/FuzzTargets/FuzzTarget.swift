@@ -30,6 +30,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case reply = "control-reply"
     /// `system.aclfs.lists`.
     case lists = "lists-request"
+    /// `system.aclfs.exchange`.
+    case exchange = "exchange-request"
     /// A profile.
     case entitlements
     /// `system.nfs4_acl`.
@@ -79,6 +81,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .options: readOptions(String(decoding: bytes, as: UTF8.self))
         case .request: readRequest(bytes)
         case .reply: readReply(bytes)
+        case .exchange:
+            guard let request = ExchangeRequest(reading: bytes) else { return }
+            same(request, (try? request.bytes()).flatMap { ExchangeRequest(reading: $0) })
         case .lists:
             if let answer = ListsAnswer(reading: bytes) { same(answer.bytes, bytes) }
             guard let request = ListsRequest(reading: bytes) else { return }

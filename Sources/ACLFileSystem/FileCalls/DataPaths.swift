@@ -23,6 +23,7 @@ extension ObjectFacts {
 final class DataPaths: Sendable {
     let share: Share
     private let mounts: TreeMounts
+    private let tree: BackingTree
     let judge: Judge
     let backingIDs: BackingIDs
     let accessTimes: AccessTimes
@@ -32,17 +33,19 @@ final class DataPaths: Sendable {
 
     /// - Parameters:
     ///   - mounts: of the backing tree.
+    ///   - tree: the backing tree.
     ///   - judge: of this mount.
     ///   - accessTimes: how the mount updates access times.
     ///   - synchronous: whether every write waits for the disk.
-    ///   - isShared: other hosts share the files.
     ///   - report: writes a line for the administrator.
     init(
-        _ mounts: TreeMounts, _ judge: Judge, _ accessTimes: AccessTimes, _ synchronous: SynchronousRule, isShared: Bool,
+        _ mounts: TreeMounts, _ tree: BackingTree, _ judge: Judge, _ accessTimes: AccessTimes, _ synchronous: SynchronousRule,
         _ report: @escaping @Sendable (String) -> Void
     ) {
-        (self.mounts, self.judge, self.accessTimes, self.synchronous, self.report) = (mounts, judge, accessTimes, synchronous, report)
+        (self.mounts, self.tree, self.judge, self.accessTimes) = (mounts, tree, judge, accessTimes)
+        (self.synchronous, self.report) = (synchronous, report)
         share = mounts.share
+        let isShared = tree.isShared(device: tree.root.key.device)
         backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
     }
 }
@@ -64,7 +67,9 @@ extension DataPaths {
         // A write by passthrough clears set-id bits for every caller; a write by root must leave them (docs/authorization.md 6.7).
         let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
-            allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
+            // The answer to an open has been sent when the server refuses what an entry allows.
+            allowsPassthrough: object.facts.leavesNothingToJudge && !tree.opensAsCaller(device: object.status.device),
+            isUncached: clearsSetID,
             // After fcntl(2) has cleared O_APPEND, the backing file would still have it. It knows nothing of this mount's `sync`.
             mustReachDaemon: writes
                 && (intent.contains(.append) || synchronous.coversWrites

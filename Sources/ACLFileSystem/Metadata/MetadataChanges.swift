@@ -55,7 +55,7 @@ extension MetadataChanges {
         if uid != nil { record.ownerGUID = nil }
         if gid != nil { record.groupGUID = nil }
         if record != before { try loader.tree.write(record, to: descriptor) }
-        do { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) } catch {
+        do { try changeNumbers(of: object, uid: uid, gid: gid) } catch {
             // For example, the new owner has no quota: restore the record.
             if record != before { try? loader.tree.write(before, to: descriptor) }
             throw error

@@ -57,6 +57,7 @@ extension MetadataChanges {
             try changeThenInvalidate(object) { () throws(Errno) in try changeIDs(of: object, uid: uid, gid: nil) }
         case .identity(let guid):
             try judge.permit(.setOwner(guid), Operands(object: object), caller, about: object)
+            try requireNumber("the owner", object, caller)
             try changeIdentity(of: object, uid: ObjectFacts.notAnID, gid: nil) { $0.ownerGUID = guid }
         }
     }
@@ -68,7 +69,27 @@ extension MetadataChanges {
             try changeThenInvalidate(object) { () throws(Errno) in try changeIDs(of: object, uid: nil, gid: gid) }
         case .identity(let guid):
             try judge.permit(.setGroup(guid), Operands(object: object), caller, about: object)
+            try requireNumber("the group", object, caller)
             try changeIdentity(of: object, uid: nil, gid: ObjectFacts.notAnID) { $0.groupGUID = guid }
+        }
+    }
+
+    /// - Throws: `inval` if the file system does not store the number of an identity that has none.
+    private func requireNumber(_ what: String, _ object: ObjectState, _ caller: Caller) throws(Errno) {
+        if loader.tree.storesNotAnID(on: object.status.device) { return }
+        refusals.note(
+            "setting \(what)", "the server of SOURCE does not store \(ObjectFacts.notAnID), which stands for an identity without a number",
+            by: caller, on: object.descriptor.rawValue)
+        throw .inval
+    }
+
+    /// Changes the numbers of owner and group.
+    /// - Throws: they are as before, as far as a server of the file system allows.
+    func changeNumbers(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
+        let descriptor = object.descriptor.rawValue
+        do throws(Errno) { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) } catch {
+            if loader.tree.hasSharedFileSystem { try? Syscall.fchown(descriptor, uid: object.status.uid, gid: object.status.gid) }
+            throw error
         }
     }
 
@@ -122,7 +143,7 @@ extension MetadataChanges {
         var record = try loader.tree.record(descriptor)
         change(&record)
         let changesNumber = uid != nil || gid != nil
-        if changesNumber { try Syscall.fchown(descriptor, uid: uid ?? .max, gid: gid ?? .max) }
+        if changesNumber { try changeNumbers(of: object, uid: uid, gid: gid) }
         do { try loader.tree.write(record, to: descriptor) } catch {
             // For example, there is no space for the record: restore the number.
             if changesNumber { try? Syscall.fchown(descriptor, uid: facts.owner, gid: facts.group) }

@@ -18,6 +18,8 @@ enum XattrName: Hashable {
     case effective
     /// `system.aclfs.lists`, of a directory: changes the lists of files in it.
     case lists
+    /// `system.aclfs.exchange`: changes a list if it is the one that was read, or single flags.
+    case exchange
     /// `system.nfs4_acl`, `system.nfs4_acl_xdr`: list and mode in a form of NFSv4.
     case nfs4(NFS4Form)
     /// `system.nfs4_acl_smb`: list and mode for Samba.
@@ -57,6 +59,8 @@ enum XattrName: Hashable {
                     .effective
                 } else if name.isExactly("system.aclfs.lists") {
                     .lists
+                } else if name.isExactly("system.aclfs.exchange") {
+                    .exchange
                 } else if name.isExactly(Self.posixAccess) {
                     .posixACL(isDefault: false)
                 } else if name.isExactly(Self.posixDefault) {

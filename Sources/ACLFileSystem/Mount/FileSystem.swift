@@ -61,8 +61,7 @@ public final class FileSystem: Sendable {
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         let synchronous = base?.operations.durable.rule ?? SynchronousRule(options, tree)
         data = DataPaths(
-            mounts, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree), synchronous,
-            isShared: tree.isShared(device: tree.root.key.device), report)
+            mounts, tree, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree), synchronous, report)
         operations = Operations(
             kernel, data, DurableCalls(synchronous, loader), handles, options, accounts, self.creationNotes, report: report)
     }

@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import BackingStore
+import ControlProtocol
 import FuseSession
 import LinuxSystem
 
@@ -33,6 +34,46 @@ extension XattrOperations {
             if flags == XattrFlag.create, object.facts.acl != nil { throw .exist }
             if flags == XattrFlag.replace, object.facts.acl == nil { throw .nodata }
             try metadata.changeACL(object, to: acl, caller)
+        }
+    }
+}
+
+// `system.aclfs.exchange` (docs/control.md "A change of what was read"): what a program has read goes with its change.
+extension XattrOperations {
+    /// The list as a record, also where there is none.
+    func exchangeValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
+        let acl = try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            return object.facts.acl
+        }
+        do { return try ExchangeRequest.value(of: acl) } catch { throw .io }
+    }
+
+    /// - Throws: `canceled` if the list is another one than the caller has read: nothing is changed.
+    func exchange(of id: NodeID, _ value: UnsafeRawBufferPointer, _ caller: Caller) throws(Errno) {
+        guard let request = ExchangeRequest(reading: value) else { throw .inval }
+        switch request.change {
+        case .list(let read, let new):
+            try metadata.withMetadataLocked(id) { () throws(Errno) in
+                let object = try loader.load(id)
+                try held.requireNoOtherChange(of: object)
+                // The answer says whether the list is `read`.
+                try judge.permit(.readACL, Operands(object: object), caller, about: object)
+                guard object.facts.acl == read else {
+                    try judge.permit(.setACL(new), Operands(object: object), caller, about: object)
+                    throw .canceled
+                }
+                try metadata.changeACL(object, to: new, caller)
+            }
+        case .flags(let set, let clear):
+            func changed(_ flags: FileFlags) -> FileFlags { flags.union(set).subtracting(clear) }
+            let isExcluded = try metadata.isExcludedByLocation(loader.node(id), changing: changed, caller)
+            try metadata.withMetadataLocked(id) { () throws(Errno) in
+                let object = try loader.load(id)
+                try held.requireNoOtherChange(of: object)
+                try metadata.changeFlags(object, to: changed(metadata.markedFlags(object)), isExcluded: isExcluded, caller)
+            }
         }
     }
 }

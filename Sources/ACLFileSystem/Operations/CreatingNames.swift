@@ -93,6 +93,19 @@ extension NameOperations {
         }
     }
 
+    /// Removes a file that was just made, because its creator gets no handle of it. The names are held, so no other caller has it.
+    func undoCreation(of made: ObjectState, _ name: UnsafePointer<CChar>, in parent: ObjectState) {
+        let directory = parent.descriptor.rawValue
+        guard let present = try? Syscall.statxAt(directory, name, flags: AtFlag.symlinkNoFollow),
+            (present.device, present.inode) == (made.status.device, made.status.inode),
+            (try? Syscall.unlinkat(directory, name, flags: 0)) != nil
+        else { return }
+        loader.keepRecord(of: parent)
+        kernel.mounts.recordRemoval(of: made, name, from: parent)
+        kernel.invalidateNameElsewhere(in: parent, made.object)
+        loader.tree.forgetDescriptor(of: made.object)
+    }
+
     /// - Returns: of a file, what it was made with.
     private func place(_ new: NewObject, _ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor? {
         switch new {
@@ -165,7 +178,11 @@ extension NameOperations {
     private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
-        try changeOwner(descriptor, uid: facts.owner, gid: facts.group)
+        do { try changeOwner(descriptor, uid: facts.owner, gid: facts.group) } catch {
+            // A server may store what it refuses, and then refuse the removal (`storesNotAnID`).
+            if loader.tree.hasSharedFileSystem { try? Syscall.fchown(descriptor, uid: FileSystemUser.owner, gid: 0) }
+            throw error
+        }
         // The kernel's FAT refuses modes that it cannot store, which are most.
         if facts.kind != .symlink, !loader.tree.keepsFormatBits(on: parent.status.device) {
             try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue))

@@ -213,7 +213,10 @@ extension OpenOperations {
             return (kernel.makeEntry(found, named: name, below: directory), nil)
         }
         return try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
-            try openCreated(made, node, quota, flags: flags, caller)
+            do throws(Errno) { return try openCreated(made, node, quota, flags: flags, caller) } catch {
+                names.undoCreation(of: made, name, in: directory)
+                throw error
+            }
         }
     }
 

@@ -52,6 +52,7 @@ extension XattrOperations {
         if case .nfs4(let form) = kind { return try nfs4Value(of: id, form, caller) }
         if kind == .smbACL { return try smbValue(of: id, caller) }
         if kind == .lists { return try metadata.outcomesOfLists(in: id, caller) }
+        if kind == .exchange { return try exchangeValue(of: id, caller) }
         if kind == .flags { return Array(FileFlagsText.attribute(try metadata.visibleFlags(of: loader.node(id), caller)).utf8) }
         // No object has one, so there is nothing to read or to judge.
         if kind == .unsupported {
@@ -84,7 +85,7 @@ extension XattrOperations {
                     try judge.permit(.getXattr, operands, caller, about: object)
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .lists, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .lists, .exchange, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -137,6 +138,7 @@ extension XattrOperations {
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         if kind == .smbACL { return try setSMB(of: id, to: Array(value), flags: flags, caller) }
         if kind == .lists { return try metadata.changeLists(in: id, value, caller) }
+        if kind == .exchange { return try exchange(of: id, value, caller) }
         var requested: FileFlags = []
         var isExcluded = false
         if kind == .flags {
@@ -165,7 +167,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .exchange, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -221,7 +223,7 @@ extension XattrOperations {
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
-            case .posixACL, .lists, .unsupported: throw .opnotsupp
+            case .posixACL, .lists, .exchange, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }

@@ -27,6 +27,7 @@ public final class BackingTree: Sendable {
     let attributeSpaces = AttributeSpaces()
     let damagedRecords: DamagedRecords
     let ownersAccess = OwnersAccess()
+    let ownerNumbers = OwnerNumbers()
     let recordLocks: RecordLocks
     /// A real descriptor of each file system of the tree, for open_by_handle_at(2); nil where the call is refused.
     private let mounts = Lock<[UInt64: SharedDescriptor?]>([:])
@@ -72,12 +73,32 @@ public final class BackingTree: Sendable {
         _ = changeTimes.mayChangeElsewhere(status.device, shared)
     }
 
-    /// Whether records can be stored here. It tries to read one.
+    /// Whether records can be stored here. It tries to read one, and whether root may write it: root of a user namespace has no attribute
+    /// `trusted.*`, and reads each as absent.
     public static func supportsMetadata(_ name: String, on directory: Int32) -> Bool {
         do {
             _ = try Syscall.getxattr(.any(directory), name, into: UnsafeMutableRawBufferPointer(start: nil, count: 0))
             return true
-        } catch { return error == .nodata }
+        } catch {
+            guard error == .nodata else { return false }
+            return !name.hasPrefix("trusted.") || mayWriteTrusted(directory)
+        }
+    }
+
+    private static func mayWriteTrusted(_ directory: Int32) -> Bool {
+        let probe = "trusted.aclfs.probe"
+        do throws(Errno) {
+            // Replaces what is not there, which changes nothing.
+            try Syscall.setxattr(.any(directory), probe, [0], flags: XattrFlag.replace)
+            try? Syscall.removexattr(.any(directory), probe)
+            return true
+        } catch {
+            switch error {
+            case .perm, .acces, .opnotsupp: return false
+            case .rofs: return FileSystemUser.rootIsTheHosts
+            default: return true
+            }
+        }
     }
 
     /// Whether the root's file system stores records.

@@ -52,6 +52,9 @@ extension BackingTree {
     /// Whether other hosts may change the objects of a device.
     public func isShared(device: UInt64) -> Bool { changeTimes.shared(device) != nil }
 
+    /// Whether the kernel opens files of a device in the name of the caller, whatever they are registered for.
+    public func opensAsCaller(device: UInt64) -> Bool { changeTimes.shared(device)?.opensAsCaller ?? false }
+
     /// Whether events tell of every change of an object: all of them happen on this machine, on the file system of the tree's root.
     public func tellsOfEveryChange(_ object: BackingObject) -> Bool {
         object.key.device == root.key.device && !changeTimes.mayChangeElsewhere(object.key.device, rootDescriptor)

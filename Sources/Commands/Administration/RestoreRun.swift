@@ -39,7 +39,7 @@ final class RestoreRun {
         return report.isComplete && !ending.isAsked ? 0 : 1
     }
 
-    private func restore(_ entry: UndoEntry) {
+    private func restore(_ entry: UndoEntry, _ tries: ChangeTries = ChangeTries()) {
         let node: SharedDescriptor
         let status: FileStatus
         do throws(Errno) {
@@ -84,6 +84,8 @@ final class RestoreRun {
                         : "its set-id bits are not restored: others could have written it meanwhile; --force sets them")
             }
         } catch {
+            var tries = tries
+            if case .changedMeanwhile = error, tries.again() { return restore(entry, tries) }
             report.leave(entry.path) { tree.message(error, isChange: isChange, node, status, tools) }
         }
     }

@@ -18,17 +18,22 @@ package enum Volume {
         do throws(TreeRefusal) {
             try check(words)
             let tree = try OfflineTree(source, recordName: try options.recordNameOffline(of: source))
-            let before: TreeState
-            var settings: VolumeSettings
-            do throws(AttributeFailure) {
-                before = try tree.state(of: tree.top, tree.status, owners: false, TreeTools())
-                settings = try record(of: before).volume ?? []
-            } catch { throw TreeRefusal("\(escapedName(source)): \(error.message)") }
-            if isReset || !words.isEmpty {
-                try tree.requireChangeable { sink.complain("warning: \($0)") }
-                if isReset { settings = [] }
-                for word in words { _ = settings.set(word) }
-                try store(settings, on: tree, before)
+            let isChange = isReset || !words.isEmpty
+            if isChange { try tree.requireChangeable { sink.complain("warning: \($0)") } }
+            var settings: VolumeSettings = []
+            var tries = ChangeTries()
+            while true {
+                do throws(AttributeFailure) {
+                    let before = try tree.state(of: tree.top, tree.status, owners: false, TreeTools())
+                    settings = try record(of: before).volume ?? []
+                    if isReset { settings = [] }
+                    for word in words { _ = settings.set(word) }
+                    if isChange { try store(settings, on: tree, before) }
+                    break
+                } catch {
+                    if case .changedMeanwhile = error, tries.again() { continue }
+                    throw TreeRefusal("\(escapedName(source)): \(error.message)")
+                }
             }
             show(settings, tree.path, options.json, sink)
             for word in IgnoredRulesWarning.words where settings.words.contains(word) {
@@ -57,16 +62,14 @@ package enum Volume {
         return try attributes.metadata()
     }
 
-    private static func store(_ settings: VolumeSettings, on tree: OfflineTree, _ before: TreeState) throws(TreeRefusal) {
+    private static func store(_ settings: VolumeSettings, on tree: OfflineTree, _ before: TreeState) throws(AttributeFailure) {
         guard case .backing(var attributes) = before.store else { return }
-        do throws(AttributeFailure) {
-            var record = try attributes.metadata()
-            record.volume = settings.isEmpty ? nil : settings
-            try attributes.set(record)
-            var after = before
-            after.store = .backing(attributes)
-            if after != before { _ = try tree.change(tree.top, from: before, to: after, tree.status, setsID: false, TreeTools()) }
-        } catch { throw TreeRefusal("\(escapedName(tree.path)): \(error.message)") }
+        var record = try attributes.metadata()
+        record.volume = settings.isEmpty ? nil : settings
+        try attributes.set(record)
+        var after = before
+        after.store = .backing(attributes)
+        if after != before { _ = try tree.change(tree.top, from: before, to: after, tree.status, setsID: false, TreeTools()) }
     }
 
     private static func show(_ settings: VolumeSettings, _ path: [UInt8], _ isJSON: Bool, _ sink: OutputSink) {

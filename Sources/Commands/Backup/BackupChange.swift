@@ -20,7 +20,7 @@ extension BackupFiles {
             // The flag is shown already: setting it would do nothing.
             if flags.contains(.noDump) { throw .system(error) }
             // The owner may set flags without the right to write attributes.
-            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.union(.noDump)) } catch { _ = error }
+            do throws(AttributeFailure) { return try changeFlags(of: node, from: flags, to: flags.union(.noDump)) } catch { _ = error }
             throw .system(error)
         }
         let robots = BackupMark.robots
@@ -32,7 +32,7 @@ extension BackupFiles {
         let flags = try flags(of: node)
         if !flags.contains(.noDump) { return }
         do { try removeAttribute(BackupMark.excludeItem.plainName, of: node) } catch {
-            do throws(AttributeFailure) { return try setFlags(of: node, to: flags.subtracting(.noDump)) } catch {
+            do throws(AttributeFailure) { return try changeFlags(of: node, from: flags, to: flags.subtracting(.noDump)) } catch {
                 _ = error
             }
             throw .system(error)

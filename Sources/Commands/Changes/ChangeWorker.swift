@@ -6,6 +6,8 @@ import LinuxSystem
 final class ChangeWorker<Change: TreeChange> {
     private struct Pending {
         let object: MetObject
+        /// Of the directory that the object lies in.
+        let above: ACL?
         let before: TreeState
         let after: TreeState
         let list: ACL?
@@ -164,32 +166,60 @@ final class ChangeWorker<Change: TreeChange> {
     }
 
     private func examine(_ object: MetObject, under list: ACL?) -> Passed {
+        examine(object, under: list, isImmediate: isImmediate)
+    }
+
+    private func examine(_ object: MetObject, under list: ACL?, isImmediate: Bool) -> Passed {
+        var tries = ChangeTries()
+        while true {
+            switch examineOnce(object, under: list, isImmediate: isImmediate) {
+            case .done(let passed): return passed
+            case .changedMeanwhile:
+                if tries.again() { continue }
+                leave(object, .failure(.changedMeanwhile), isChange: true)
+                return present(object)
+            }
+        }
+    }
+
+    private enum Examined {
+        case done(Passed)
+        /// Another program did: it is to be examined again.
+        case changedMeanwhile
+    }
+
+    private func examineOnce(_ object: MetObject, under list: ACL?, isImmediate: Bool) -> Examined {
         do throws(LeftObject) {
             let planned = try run.change.plan(object, under: list) { () throws(AttributeFailure) in try read(object) }
             defer { if let lacks = planned.lacks { report.leave(object.path, lacks) } }
             // Files are changed many at once, and would be named or not by chance.
             if planned.isProtected, object.status.isDirectory || run.options.scope == .top { report.keep(object.path, run.change.warningOfMark) }
-            guard let states = planned.states, states.before != states.after else { return .list(planned.list) }
+            guard let states = planned.states, states.before != states.after else { return .done(.list(planned.list)) }
             guard object.path.count <= UndoEntry.longestPath || run.undo == nil else {
                 throw .reason("its path has more than \(UndoEntry.longestPath) bytes, which an undo file cannot hold")
             }
             // The last of its names brings the change.
-            guard run.options.includesHardLinks || run.links.hasMetAllNames(of: object, tools.files) else { return .list(nil) }
+            guard run.options.includesHardLinks || run.links.hasMetAllNames(of: object, tools.files) else { return .done(.list(nil)) }
             let pending = Pending(
-                object: object, before: states.before, after: states.after, list: planned.list, undoLine: try undoLine(object, states))
+                object: object, above: list, before: states.before, after: states.after, list: planned.list,
+                undoLine: try undoLine(object, states))
             if isImmediate {
                 if run.options.isDryRun {
                     note("would change", pending)
-                } else if !isChanged(pending, isRead: true) {
-                    return present(object)
+                } else {
+                    switch outcome(of: pending, isRead: true) {
+                    case .changed: break
+                    case .left: return .done(present(object))
+                    case .changedMeanwhile: return .changedMeanwhile
+                    }
                 }
             } else if !isPending(pending) {
-                return present(object)
+                return .done(present(object))
             }
-            return .list(planned.list)
+            return .done(.list(planned.list))
         } catch {
             leave(object, error, isChange: false)
-            return run.change.needsListAbove && object.status.isDirectory ? .nothing : .list(nil)
+            return .done(run.change.needsListAbove && object.status.isDirectory ? .nothing : .list(nil))
         }
     }
 
@@ -233,14 +263,37 @@ final class ChangeWorker<Change: TreeChange> {
             return false
         }
         var isLastChanged = false
-        for pending in batch { isLastChanged = isChanged(pending, isRead: false) }
+        for pending in batch {
+            switch outcome(of: pending, isRead: false) {
+            case .changed: isLastChanged = true
+            case .left: isLastChanged = false
+            case .changedMeanwhile:
+                // Not as planned, so that a directory's list is read again.
+                isLastChanged = false
+                // The undo file has another state of it.
+                if run.undo != nil {
+                    report.leave(pending.object.path, Self.changedText)
+                } else {
+                    _ = examine(pending.object, under: pending.above, isImmediate: true)
+                }
+            }
+        }
         return isLastChanged
+    }
+
+    private static var changedText: String { "another program changed it meanwhile" }
+
+    private enum Outcome {
+        case changed
+        /// With a message.
+        case left
+        /// By another program, so that the change was not made.
+        case changedMeanwhile
     }
 
     /// Makes one change.
     /// - Parameter isRead: whether the old state was read just now.
-    /// - Returns: false, with a message, if the object stays as it is.
-    private func isChanged(_ pending: Pending, isRead: Bool) -> Bool {
+    private func outcome(of pending: Pending, isRead: Bool) -> Outcome {
         let object = pending.object
         do throws(AttributeFailure) {
             var status = object.status
@@ -248,22 +301,23 @@ final class ChangeWorker<Change: TreeChange> {
                 do { status = try Syscall.statx(object.node.rawValue) } catch { throw .system(error) }
                 let present = MetObject(node: object.node, path: object.path, status: status)
                 guard (status.uid, status.gid, status.mode) == (object.status.uid, object.status.gid, object.status.mode),
-                    run.options.includesHardLinks || status.nlink == object.status.nlink || status.isDirectory,
-                    try read(present) == pending.before
+                    run.options.includesHardLinks || status.nlink == object.status.nlink || status.isDirectory
                 else {
-                    report.leave(object.path, "another program changed it meanwhile")
-                    return false
+                    report.leave(object.path, Self.changedText)
+                    return .left
                 }
+                guard try read(present) == pending.before else { return .changedMeanwhile }
             }
             let left = try tree.change(object.node, from: pending.before, to: pending.after, status, setsID: run.change.setsID, tools)
             note("changed", pending, without: left)
             if left != 0 {
                 report.leave(object.path, "its set-id bits are left out: others could have written it meanwhile; chmod sets them")
             }
-            return true
+            return .changed
         } catch {
+            if case .changedMeanwhile = error { return .changedMeanwhile }
             leave(object, .failure(error), isChange: true)
-            return false
+            return .left
         }
     }
 

@@ -41,7 +41,7 @@ struct MountedTree: ChangeableTree {
     func state(
         of node: SharedDescriptor, _ status: FileStatus, owners: Bool, flags: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> TreeState {
-        let list = try tools.files.acl(of: node, names: tools.names)
+        let list = try tools.files.listToChange(of: node, names: tools.names)
         var state = TreeState(mode: UInt16(truncatingIfNeeded: status.mode) & TreeState.permissionBits, owners: nil, store: .list(list))
         if flags { state.flags = try tools.files.flags(of: node) }
         guard owners else { return state }
@@ -58,6 +58,8 @@ struct MountedTree: ChangeableTree {
     }
 
     private static let groupName = "system.aclfs.group"
+    /// No call changes an object with these, not even root's.
+    private static let binding = FileFlags.immutable.union(.appendOnly)
 
     private func identity(_ name: String, of node: SharedDescriptor, _ tools: TreeTools) throws(AttributeFailure) -> GUID? {
         let value: [UInt8]?
@@ -71,13 +73,14 @@ struct MountedTree: ChangeableTree {
         _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> UInt16 {
         guard case .list(let list) = new.store, case .list(let present) = old.store else { throw .text("no state of a mount") }
-        // No call changes an object with these, not even root's.
-        let binding = old.flags.map { $0.intersection(FileFlags.immutable.union(.appendOnly)) } ?? []
+        let binding = old.flags.map { $0.intersection(Self.binding) } ?? []
         var left: UInt16 = 0
         let lease = new != old && !binding.isEmpty && status.isRegular ? try keepFromWriting(node) : nil
         defer { withExtendedLifetime(lease) {} }
         do throws(AttributeFailure) {
-            if let flags = old.flags, new != old, !binding.isEmpty { try tools.files.setFlags(of: node, to: flags.subtracting(binding)) }
+            if let flags = old.flags, new != old, !binding.isEmpty {
+                try tools.files.changeFlags(of: node, from: flags, to: flags.subtracting(binding))
+            }
             // The new owner gets no more than both modes give. A chown clears the set-id bits.
             let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
             let otherBits = new.owners == nil ? UInt16(truncatingIfNeeded: status.mode) & 0o7000 : 0
@@ -87,14 +90,16 @@ struct MountedTree: ChangeableTree {
                     throw refusal(error, of: .chown, as: Self.shown(owners, status), node, tools)
                 }
             }
-            if list != present { try tools.files.setACL(of: node, to: list) }
+            if list != present { try tools.files.exchangeACL(of: node, from: present, to: list) }
             if between != new.mode, !status.isSymlink {
                 left = try setMode(of: node, to: otherBits | new.mode, new.owners, status, setsID: setsID)
             }
             if let owners = new.owners, owners != old.owners { try require(owners, of: node, tools) }
             // They may forbid every other change.
             if let flags = new.flags, flags != old.flags || !binding.isEmpty {
-                do throws(AttributeFailure) { try tools.files.setFlags(of: node, to: flags) } catch {
+                do throws(AttributeFailure) {
+                    try tools.files.changeFlags(of: node, from: (old.flags ?? []).subtracting(binding), to: flags)
+                } catch {
                     throw refusal(error, of: .chflags, as: "the flags \(FileFlagsText.shown(flags))", node, tools)
                 }
             }
@@ -169,12 +174,18 @@ struct MountedTree: ChangeableTree {
         }
         // Each chown clears set-id bits.
         if let owners = old.owners, !hasOwners(owners) { try? set(owners, of: node, tools) }
-        if case .list(let list) = old.store, new.store != old.store { try? tools.files.setACL(of: node, to: list) }
+        // The list of another program stays.
+        if case .list(let list) = old.store, case .list(let changed) = new.store, changed != list {
+            try? tools.files.exchangeACL(of: node, from: changed, to: list)
+        }
         // Another owner has no use of the old mode.
         if !status.isSymlink, old.mode != new.mode || old.owners != new.owners, now()?.mode != status.mode, hasOwners(old.owners) {
             _ = try? setMode(of: node, to: UInt16(truncatingIfNeeded: status.mode) & 0o7777, old.owners, status)
         }
-        if let flags = old.flags { try? tools.files.setFlags(of: node, to: flags) }
+        if let flags = old.flags, new != old {
+            let touched = flags.symmetricDifference(new.flags ?? flags).union(flags.intersection(Self.binding))
+            try? tools.files.changeFlags(of: node, from: flags.symmetricDifference(touched), to: flags)
+        }
     }
 
     func message(_ failure: AttributeFailure, isChange: Bool, _ node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools) -> String

@@ -42,11 +42,15 @@ struct OfflineFiles: Sendable {
     ///   - status: its present status.
     ///   - setsID: whether a file gets set-id bits that it does not have.
     /// - Returns: the set-id bits that were left out.
-    /// - Throws: the error of a call; the old state is restored then, as far as the system allows, but for set-id bits.
+    /// - Throws: `canceled` if it has another state by now, `busy` if another program holds it for long; the error of a call: the old state is
+    ///   restored then, as far as the system allows, but for set-id bits.
     func change(
         _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool
     ) throws(Errno) -> UInt16 {
         guard case .backing(let before) = old.store, case .backing(let after) = new.store else { throw .inval }
+        let lock = try ObjectLock(node, status)
+        defer { lock.release() }
+        guard try state(of: node, Syscall.statx(node.rawValue), owners: old.owners != nil) == old else { throw .canceled }
         var left: UInt16
         do throws(Errno) { left = try makeCalls(node, old, before, new, after, status, setsID) } catch {
             restore(node, old, before, status)

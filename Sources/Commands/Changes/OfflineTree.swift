@@ -95,7 +95,8 @@ struct OfflineTree: ChangeableTree {
         _ node: SharedDescriptor, from old: TreeState, to new: TreeState, _ status: FileStatus, setsID: Bool, _ tools: TreeTools
     ) throws(AttributeFailure) -> UInt16 {
         do { return try files.change(node, from: old, to: new, status, setsID: setsID) } catch {
-            throw failure(.system(error), node, status, tools)
+            if error == .canceled { throw .changedMeanwhile }
+            throw failure(error == .busy ? .refused(ObjectLock.refusal) : .system(error), node, status, tools)
         }
     }
 

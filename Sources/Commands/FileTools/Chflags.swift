@@ -80,7 +80,7 @@ package func runChflags<Files: ToolFiles>(arguments: [[UInt8]], sink: OutputSink
         let after = parsed.change.applied(to: before)
         // Without a change there is no request, and so no refusal.
         if after.symmetricDifference(before).subtracting(.synthetic).isEmpty { return }
-        do { try files.setFlags(of: node, to: after) } catch {
+        do { try files.changeFlags(of: node, from: before, to: after) } catch {
             let text = files.message(error, of: .chflags, on: node, path, storedOn: kind)
             let changed = after.symmetricDifference(before).subtracting(.synthetic)
             return refuse(path, text == Errno.perm.text ? text + (rootsFlags(in: changed).map { ": \($0)" } ?? "") : text)

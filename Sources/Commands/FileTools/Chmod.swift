@@ -152,16 +152,7 @@ private final class Chmod<Files: ToolFiles> {
             return true
         case .edit(let edit): return self.edit(edit, node, path, object.kind, names: names)
         case .replaceWithoutIndex(let entry):
-            do throws(AttributeFailure) {
-                if let acl = try files.acl(of: node, names: names), !acl.entries.isEmpty {
-                    say(path, "there is an ACL; =a# needs the position of the entry to replace")
-                    return false
-                }
-            } catch {
-                refused(path, files.message(error, of: .stat, on: node, path))
-                return true
-            }
-            return self.edit(.replace(entry, at: 0), node, path, object.kind, names: names)
+            return self.edit(.replace(entry, at: 0), onlyWithoutList: true, node, path, object.kind, names: names)
         }
     }
 
@@ -201,37 +192,54 @@ private final class Chmod<Files: ToolFiles> {
     }
 
     private func edit(
-        _ edit: ACLEdit, _ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind, names: some IdentityNames
+        _ edit: ACLEdit, onlyWithoutList: Bool = false, _ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind, names: some IdentityNames
     ) -> Bool {
-        var isRead = false
-        do throws(AttributeFailure) {
-            // Without reading the list: removal must work on one that this command cannot parse.
-            if edit == .removeList {
-                isRead = true
-                try files.setACL(of: node, to: nil)
-                report(path)
+        var tries = ChangeTries()
+        while true {
+            do throws(AttributeFailure) {
+                return try makeEdit(edit, onlyWithoutList: onlyWithoutList, node, path, kind, names: names)
+            } catch {
+                if case .changedMeanwhile = error, tries.again() { continue }
+                refused(path, files.message(error, of: .setacl, on: node, path, storedOn: kind))
                 return true
             }
-            let acl = try files.acl(of: node, names: names)
-            isRead = true
-            let result = edit.applied(to: acl)
-            for diagnostic in result.diagnostics { say(path, diagnostic.message) }
-            // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
-            if let isCanonical = result.isCanonical {
-                if isCanonical { status = 1 }
-                if arguments.verbosity > 0 {
-                    sink.line("\(escapedName(path)): \(isCanonical ? "canonical" : "not canonical")")
-                }
-            }
-            if result.diagnostics.contains(where: \.isFatal) { return false }
-            if result.acl != acl {
-                try files.setACL(of: node, to: result.acl)
-                report(path)
-            }
-            if edit != .checkCanonical { warnOfNoEffect(node, path, entries: true) }
-        } catch {
-            refused(path, files.message(error, of: isRead ? .setacl : .stat, on: node, path, storedOn: isRead ? kind : nil))
         }
+    }
+
+    /// - Throws: the list was not changed.
+    /// - Returns: whether to go on with further files.
+    private func makeEdit(
+        _ edit: ACLEdit, onlyWithoutList: Bool, _ node: Files.Node, _ path: [UInt8], _ kind: ObjectKind, names: some IdentityNames
+    ) throws(AttributeFailure) -> Bool {
+        // Without reading the list: removal must work on one that this command cannot parse.
+        if edit == .removeList {
+            try files.setACL(of: node, to: nil)
+            report(path)
+            return true
+        }
+        let acl: ACL?
+        do throws(AttributeFailure) { acl = try files.listToChange(of: node, names: names) } catch {
+            refused(path, files.message(error, of: .stat, on: node, path))
+            return true
+        }
+        if onlyWithoutList, acl?.entries.isEmpty == false {
+            say(path, "there is an ACL; =a# needs the position of the entry to replace")
+            return false
+        }
+        let result = edit.applied(to: acl)
+        let isFatal = result.diagnostics.contains(where: \.isFatal)
+        if !isFatal, result.acl != acl { try files.exchangeACL(of: node, from: acl, to: result.acl) }
+        for diagnostic in result.diagnostics { say(path, diagnostic.message) }
+        // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
+        if let isCanonical = result.isCanonical {
+            if isCanonical { status = 1 }
+            if arguments.verbosity > 0 {
+                sink.line("\(escapedName(path)): \(isCanonical ? "canonical" : "not canonical")")
+            }
+        }
+        if isFatal { return false }
+        if result.acl != acl { report(path) }
+        if edit != .checkCanonical { warnOfNoEffect(node, path, entries: true) }
         return true
     }
 

@@ -1,4 +1,5 @@
 import ACLFormats
+import BackingStore
 import Glibc
 import LinuxSystem
 import Mounting
@@ -61,7 +62,7 @@ enum SourceChecks {
 
     /// Where lists and flags are stored.
     private static func attributes(_ directory: SharedDescriptor, _ shown: String) -> Finding {
-        let name = geteuid() == 0 ? "trusted.aclfs" : "user.aclfs"
+        let name = recordName(directory)
         do throws(Errno) { _ = try Syscall.getxattr(.open(directory.rawValue), name) } catch {
             if error == .opnotsupp {
                 return .problem(
@@ -73,12 +74,27 @@ enum SourceChecks {
             }
         }
         let room = AttributeRoom.left(directory.rawValue, recordName: name).map { "; other attributes: \(AttributeRoom.text($0)) with the default list_room" } ?? ""
-        return .fine(shown, "its file system stores extended attributes\(room)")
+        if geteuid() == 0, name == "user.aclfs" {
+            return .note(
+                shown,
+                "root may write no trusted.aclfs there, so a mount keeps lists in user.aclfs, which links and special files cannot hold\(room)",
+                do: "for the others: mount outside of the user namespace")
+        }
+        return .fine(shown, "its file system stores extended attributes (\(name))\(room)")
+    }
+
+    /// The attribute that a mount would choose, if there is one.
+    private static func recordName(_ directory: SharedDescriptor) -> String {
+        let isTrusted =
+            geteuid() == 0
+            && (BackingTree.supportsMetadata("trusted.aclfs", on: directory.rawValue)
+                || !BackingTree.supportsMetadata("user.aclfs", on: directory.rawValue))
+        return isTrusted ? "trusted.aclfs" : "user.aclfs"
     }
 
     /// What `aclfs volume` keeps for each mount of it.
     private static func settings(_ directory: SharedDescriptor, _ shown: String) -> Finding? {
-        let name = geteuid() == 0 ? "trusted.aclfs" : "user.aclfs"
+        let name = recordName(directory)
         guard let bytes = try? Syscall.getxattr(.open(directory.rawValue), name), let record = try? MetadataRecord(decoding: bytes),
             let settings = record.volume
         else { return nil }

@@ -10,6 +10,8 @@ package enum AttributeFailure: Error {
     case record(MetadataRecordError)
     /// The file system accepted a change, and did not make it.
     case noEffect(String)
+    /// The object is not as it was read.
+    case changedMeanwhile
     /// A call was refused, in words.
     case refused(String)
 
@@ -19,6 +21,7 @@ package enum AttributeFailure: Error {
         case .system(.opnotsupp): "not on an aclfs mount, or ACLs are disabled there"
         case .system(let errno): errno.text
         case .noEffect(let text), .refused(let text): text
+        case .changedMeanwhile: "other programs change it all the time: tried \(ChangeTries.most) times, and changed nothing"
         case .record(let problem): "its record cannot be read: \(problem.message)"
         case .text(let text): "unexpected answer of the file system: \(text)"
         }

@@ -8,6 +8,10 @@ public struct SharedFileSystem: Sendable {
     /// Whether a server decides on requests by their fsuid and has reserves of its own.
     public let isJudgedByServer: Bool
 
+    /// Whether the server learns which user opens a file, also where the kernel opens it for another file system (passthrough), and so may refuse
+    /// what that one allows. NFS sends whom the file belongs to that was registered.
+    public var opensAsCaller: Bool { isJudgedByServer && magic != FileSystemType.nfs }
+
     private init(_ name: String, _ magic: UInt64, isJudgedByServer: Bool = true) {
         (self.name, self.magic, self.isJudgedByServer) = (name, magic, isJudgedByServer)
     }

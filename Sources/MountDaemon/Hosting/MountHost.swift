@@ -78,7 +78,7 @@ final class MountHost: Sendable {
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
             report: { Journal.note(.warning, $0) })
-        let negotiated = NegotiatedFeatures(mount.options)
+        let negotiated = NegotiatedFeatures(mount.options, server: tree.sharedFileSystem(of: tree.root))
         let dispatch = RequestDispatch(fileSystem) { agreed in
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
             whenServing(true)
@@ -221,7 +221,7 @@ final class MountHost: Sendable {
     /// The stacking depth to request; 0 if the kernel would refuse passthrough. A stacked backing file system needs 2, and then no overlay
     /// can use this mount.
     private static func passthroughDepth(_ options: MountOptions, _ tree: BackingTree) -> UInt32 {
-        guard options.passthrough == .auto, geteuid() == 0 else { return 0 }
+        guard options.passthrough == .auto, geteuid() == 0, !tree.opensAsCaller(device: tree.root.key.device) else { return 0 }
         guard let root = try? tree.descriptor(of: tree.root), let type = try? Syscall.fileSystemType(root.rawValue) else {
             return 1
         }

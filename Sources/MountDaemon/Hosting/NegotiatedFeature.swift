@@ -1,6 +1,7 @@
 import ControlProtocol
 import FuseSession
 import Glibc
+import LinuxSystem
 import MountOptions
 
 /// A feature of the kernel for requests, data or revocations, and why it is used or not.
@@ -14,11 +15,12 @@ struct NegotiatedFeature {
     ///   - masked: features that `kernel_features` hides.
     ///   - isStrict: whether the kernel may cache nothing.
     ///   - passthrough: the option.
+    ///   - server: as of `NegotiatedFeatures`.
     ///   - obstacle: why data goes through the daemon although the kernel agreed to passthrough.
     ///   - watchObstacle: why changes of the backing directory are not watched for; nil if they are.
     static func all(
-        _ agreed: Negotiated, masked: Set<String>, isStrict: Bool, passthrough: MountOptions.Passthrough, obstacle: String?,
-        watchObstacle: String?
+        _ agreed: Negotiated, masked: Set<String>, isStrict: Bool, passthrough: MountOptions.Passthrough,
+        server: SharedFileSystem?, obstacle: String?, watchObstacle: String?
     ) -> [NegotiatedFeature] {
         func feature(_ name: String, used: Bool, _ why: String, _ whyNot: String) -> NegotiatedFeature {
             if masked.contains(name) {
@@ -34,7 +36,7 @@ struct NegotiatedFeature {
                 agreed.epoch ? idle : "not in this kernel (Linux 6.16 has it): with cache=auto the kernel caches no names"),
             feature(
                 "passthrough", used: agreed.passthrough && obstacle == nil, "the kernel reads and writes backing files without the daemon",
-                obstacle ?? whyNoPassthrough(passthrough)),
+                obstacle ?? whyNoPassthrough(passthrough, server)),
             feature(
                 "uring", used: agreed.uring, "requests come over io_uring, on the processor of the caller",
                 "requests come through /dev/fuse: \(agreed.ringObstacle?.description ?? "transport=dev")"),
@@ -53,9 +55,12 @@ struct NegotiatedFeature {
         ]
     }
 
-    private static func whyNoPassthrough(_ option: MountOptions.Passthrough) -> String {
+    private static func whyNoPassthrough(_ option: MountOptions.Passthrough, _ server: SharedFileSystem?) -> String {
         if option == .off { return "passthrough=off: data goes through the daemon" }
         if geteuid() != 0 { return "only root may use it: data goes through the daemon" }
+        if let server, server.opensAsCaller {
+            return "the server of SOURCE (\(server.name)) learns which user opens a file, and may refuse: data goes through the daemon"
+        }
         return "not in this kernel (Linux 6.9 has it): data goes through the daemon"
     }
 

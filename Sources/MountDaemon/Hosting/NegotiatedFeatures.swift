@@ -10,8 +10,11 @@ final class NegotiatedFeatures: Sendable {
     private let masked: Set<String>
     private let isStrict: Bool
     private let passthrough: MountOptions.Passthrough
+    private let server: SharedFileSystem?
 
-    init(_ options: MountOptions) {
+    /// - Parameter server: the type of the backing directory's file system, if other hosts may change it.
+    init(_ options: MountOptions, server: SharedFileSystem?) {
+        self.server = server
         masked = Set(options.maskedKernelFeatures)
         passthrough = options.passthrough
         isStrict = options.cache == .strict || options.cache == .seconds(0)
@@ -19,7 +22,8 @@ final class NegotiatedFeatures: Sendable {
 
     private func features(_ agreed: Negotiated, obstacle: String? = nil, watchObstacle: String?) -> [NegotiatedFeature] {
         NegotiatedFeature.all(
-            agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, obstacle: obstacle, watchObstacle: watchObstacle)
+            agreed, masked: masked, isStrict: isStrict, passthrough: passthrough, server: server, obstacle: obstacle,
+            watchObstacle: watchObstacle)
     }
 
     /// - Parameter watchObstacle: as in `status`.

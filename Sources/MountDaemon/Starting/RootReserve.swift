@@ -8,12 +8,14 @@ extension PreparedMount {
     /// Call before any thread starts: threads inherit it.
     /// - Throws: a capability is missing.
     func dropRootReserve() throws(MountFailure) {
+        var isUnmapped = false
         do throws(Errno) {
             try Syscall.dropCapability(Capability.systemResource)
             let backing = try tree.descriptor(of: tree.root)
             // A network server judges by the id of the request, and has reserves of its own.
             if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(backing.rawValue)) { return }
             for id in FileSystemUser.candidates where try restrict(to: id, in: backing.rawValue) { return }
+            isUnmapped = Self.refusesOwner(in: backing.rawValue)
         } catch {
             let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
             let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
@@ -24,10 +26,25 @@ extension PreparedMount {
                     "cannot protect the space reserved for root on \(source): \(error); the daemon needs CAP_SETPCAP and "
                     + "CAP_SETUID\(reason)")
         }
+        if isUnmapped {
+            throw MountFailure(
+                status: MountExit.failed,
+                message:
+                    "\(source) lies on an id-mapped mount without user 0 and group 0, so that root can create nothing there; map them too "
+                    + "(mount -o X-mount.idmap), or name the directory of a mount that is not id-mapped")
+        }
         guard FileSystemUser.rootIsTheHosts else { return }
         printError(
             "aclfs: warning: \(source): users can fill the space reserved for root, because there is no unused user id for the daemon "
                 + "to act as (in a small user namespace or on an id-mapped mount)")
+    }
+
+    /// Whether this thread's own ids cannot own anything there.
+    private static func refusesOwner(in directory: Int32) -> Bool {
+        do throws(Errno) {
+            _ = try Syscall.openat(directory, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600)
+            return false
+        } catch { return error == .overflow }
     }
 
     /// Acts as an id if it exists here and the backing directory accepts objects of it, which an id-mapped mount may not.

@@ -108,7 +108,11 @@ package struct PreparedMount {
         if options.metadata != .user, isRoot, BackingTree.supportsMetadata("trusted.aclfs", on: directory) {
             return "trusted.aclfs"
         }
-        if options.metadata == .trusted { throw refuse("\(source): its file system has no trusted.* attributes; use metadata=user") }
+        if options.metadata == .trusted {
+            throw refuse(
+                "\(source): its file system has no trusted.* attributes, or none for this root, which is one of a user namespace; use metadata=user"
+            )
+        }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
             // Entries that could not be read would be none, and a mode that could not be stored would decide in their place.
             guard options.volume.ignoresACLs, options.volume.ignoresOwnership, options.metadata == .auto else {
@@ -123,7 +127,7 @@ package struct PreparedMount {
             return "user.aclfs"
         }
         printError(
-            "aclfs: \(source): metadata is kept in user.aclfs, which only files and directories can hold: links and "
+            "aclfs: \(source): metadata is kept in user.aclfs\(isRoot && options.metadata == .auto ? ", because this root may not write trusted.aclfs there" : ""), which only files and directories can hold: links and "
                 + "special files have no entries and no flags there")
         return "user.aclfs"
     }

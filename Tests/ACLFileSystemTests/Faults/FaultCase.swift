@@ -125,6 +125,7 @@ extension FaultCase {
             expect(run.answer == clean.answer || mayAnswerLess != nil, "answered \(run.answer) instead of \(clean.answer)")
         case .failure(let answered):
             expect(answered == error || answered == .io || errors.contains(answered), "answered \(answered.name)")
+            expect(makes == nil || isOver || !isAsAfter, "made it, and answered an error")
         }
         if !isAsAfter, !isAsBefore, case .failure = run.result {
             expect(

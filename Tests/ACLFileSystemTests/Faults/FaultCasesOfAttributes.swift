@@ -143,6 +143,11 @@ extension FaultCase {
     static let extended: [FaultCase] = [
         FaultCase("lists of files in a directory", errors: [.opnotsupp], on: { try $0.file().knows("file") }, changeLists),
         FaultCase("lists of files that the kernel does not know", errors: [.opnotsupp], on: { try $0.file() }, changeLists),
+        FaultCase("setxattr of a list that was read", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
+            let change = ExchangeRequest.Change.list(from: FaultScene.guarded.acl, to: ACL([]))
+            guard let bytes = try? ExchangeRequest(change).bytes() else { throw .inval }
+            try s.set("file", ExchangeRequest.attribute, bytes)
+        },
         FaultCase("setxattr of a list for copies", "setxattr", on: { try $0.file().knows("file") }) { (s) throws(Errno) in
             try s.set("file", "user.com.apple.acl.text", Array("!#acl 1\nuser:::502:deny:write\n".utf8))
         },

@@ -111,13 +111,15 @@ import WireFormats
             case .trusted, .security: "root's attribute"
             // A request of the one file follows where it did not succeed, so it has no error of its own.
             case .lists: nil
+            // It has no removal: "setxattr of a list that was read".
+            case .exchange: nil
             // Refused or unknown: nothing is done.
             case .protected, .unsupported, .tooLong: nil
             }
         }
         let kinds: [XattrName] = [
             .acl, .posixACL(isDefault: false), .posixACL(isDefault: true), .nfs4(.named), .smbACL, .portableACL, .flags, .ownerGUID,
-            .groupGUID, .effective, .lists, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
+            .groupGUID, .effective, .lists, .exchange, .backup(.robots), .user([]), .trusted([]), .security([]), .protected,
             .unsupported, .tooLong,
         ]
         for kind in kinds.compactMap(word) {
