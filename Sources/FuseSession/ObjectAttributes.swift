@@ -124,7 +124,7 @@ public struct SetAttributes: Equatable, Sendable {
     }
 
     public var valid: Valid
-    private let raw: aclfs_fuse_setattr
+    private var raw: aclfs_fuse_setattr
 
     init(_ raw: aclfs_fuse_setattr) {
         valid = Valid(rawValue: raw.valid)
@@ -132,6 +132,14 @@ public struct SetAttributes: Equatable, Sendable {
     }
 
     public var mode: UInt32? { valid.contains(.mode) ? raw.mode : nil }
+
+    /// The same request with other bits of the mode.
+    public func replacing(mode: UInt32) -> SetAttributes {
+        var other = self
+        other.raw.mode = mode
+        return other
+    }
+
     public var uid: UInt32? { valid.contains(.uid) ? raw.uid : nil }
     public var gid: UInt32? { valid.contains(.gid) ? raw.gid : nil }
     public var size: UInt64? { valid.contains(.size) ? raw.size : nil }

@@ -89,6 +89,20 @@ import Testing
         #expect([made.owner, made.group, UInt32(made.mode.rawValue)] == [502, 600, 0o7755])
     }
 
+    /// Q19: with nogrpid a program does not run as a group that its maker is not in.
+    @Test func noProgramOfAnothersGroup() throws {
+        var volume = VolumeState()
+        volume.groupFromDirectory = false
+        var parent = directory(0o2777)
+        for (group, mode, expected) in [(UInt32(999), UInt16(0o2755), UInt16(0o755)), (999, 0o2744, 0o2744), (600, 0o2755, 0o2755)] {
+            parent.group = group
+            let request = CreationRequest(kind: .file, mode: FileMode(rawValue: mode), umask: 0)
+            let made = try Inquiry(stranger, on: volume, sandbox: Unconfined(), observer: NoObserver()).newObject(
+                request, in: parent, gid: 600)
+            #expect(made.group == group && made.mode.rawValue == expected)
+        }
+    }
+
     /// Q1: where ownership is ignored no set-id bit is stored, whatever is made, and none of the directory's is honoured.
     @Test func noSetIDBitsWhereOwnershipIsIgnored() throws {
         var volume = VolumeState()

@@ -12,8 +12,9 @@ extension MetadataChanges {
     ///   - permissions: the bits 0777 of the new mode, by the rules of chmod; nil = the mode stays. Set-id and sticky bits stay.
     func changeACL(_ object: ObjectState, to acl: ACL?, permissions: UInt16?, _ caller: Caller) throws(Errno) {
         let facts = object.facts
-        let mode = permissions.map { FileMode(rawValue: facts.mode.rawValue & 0o7000 | $0 & 0o777) } ?? facts.mode
+        var mode = permissions.map { FileMode(rawValue: facts.mode.rawValue & 0o7000 | $0 & 0o777) } ?? facts.mode
         if mode == facts.mode { return try changeACL(object, to: acl, caller) }
+        mode = FileMode(rawValue: UInt16(grantedMode(UInt32(mode.rawValue), of: object, caller)))
         // Linux has no way to change the mode of a symlink.
         if facts.kind == .symlink { throw .opnotsupp }
         try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)

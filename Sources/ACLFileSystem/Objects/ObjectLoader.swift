@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import BackingStore
 import FuseSession
@@ -69,6 +70,18 @@ final class ObjectLoader: Sendable {
     func child(_ name: UnsafePointer<CChar>, of parent: ObjectState) throws(Errno) -> ObjectState {
         try requireOpenGate(of: parent.object)
         return try load(tree.resolve(name, in: parent.descriptor, parent.status), parent.location.below(name))
+    }
+
+    /// Whether a directory has the group of the directory that it lies in. The root of the mount lies in none.
+    func hasGroupOfParent(_ directory: ObjectState) -> Bool {
+        guard directory.object.key != tree.root.key,
+            let above = try? Syscall.openat(directory.descriptor.rawValue, "..", OpenFlag.path | OpenFlag.directory)
+        else { return false }
+        let parent = SharedDescriptor(above)
+        guard let status = try? Syscall.statx(parent.rawValue), status.gid == directory.facts.group,
+            let record = try? tree.record(parent.rawValue)
+        else { return false }
+        return record.groupGUID == directory.facts.groupGUID
     }
 
     /// nil if there is no such name.

@@ -104,6 +104,7 @@ extension AttributeOperations {
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             let operands = Operands(object: object)
+            let changes = changes.mode.map { changes.replacing(mode: metadata.grantedMode($0, of: object, caller)) } ?? changes
             let times = requestedTimes(changes)
             let posix = try changes.mode.flatMap { (mode) throws(Errno) in try posixChange(of: object, to: mode, caller) }
             if let mode = changes.mode, !isIssuedByKernel(mode, changes, object, caller) {

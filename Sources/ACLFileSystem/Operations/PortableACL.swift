@@ -45,21 +45,19 @@ extension XattrOperations {
         if isTooLong { throw refuse("with the inherited entries there are more than \(ACL.maximumEntryCount)", id, caller) }
     }
 
-    /// Removes the explicit entries and the mark `no_inherit`. Called with the metadata lock held.
+    /// Removes the explicit entries and the mark `no_inherit`, except what getfacl(1) shows. `rsync -aAX` has found that equal before it removes
+    /// the attributes that its source lacks, and does not set it again. Called with the metadata lock held.
     func removePortableACL(_ object: ObjectState, _ caller: Caller) throws(Errno) {
-        guard let acl = object.facts.acl else {
-            try judge.permit(.setACL(nil), Operands(object: object), caller, about: object)
-            throw .nodata
-        }
-        let inherited = acl.entries.filter(\.isInherited)
-        let rest = ACL(inherited, listFlags: acl.listFlags & ~ACL.noInherit)
-        try metadata.changeACL(object, to: inherited.isEmpty ? nil : rest, caller)
+        let rest = judge.posix.withoutWhatNoneSays(object.facts)
+        if rest != object.facts.acl { return try metadata.changeACL(object, to: rest, caller) }
+        try judge.permit(.setACL(nil), Operands(object: object), caller, about: object)
+        if object.facts.acl == nil { throw .nodata }
     }
 
-    /// The names under which the list is listed: those of an object with explicit entries or the mark `no_inherit`, without which a copy would be
-    /// open to what its directory passes on, if the caller may read them.
+    /// The names under which the list is listed, if the caller may read it: those of an object with explicit entries that were not set as a POSIX
+    /// ACL, or with the mark `no_inherit`, without which a copy would be open to what its directory passes on.
     func listedPortableACL(_ object: ObjectState, _ caller: Caller) -> [[UInt8]] {
-        guard options.portableACL == .on, let acl = object.facts.acl, acl.isProtected || acl.entries.contains(where: { !$0.isInherited }),
+        guard options.portableACL == .on, !judge.posix.sayAll(of: object.facts),
             judge.decide(.readACL, Operands(object: object), caller).isAllowed
         else { return [] }
         let names = options.xattrSpelling.listed(Self.storedName)
@@ -74,8 +72,4 @@ extension XattrOperations {
         refusals.note("setting com.apple.acl.text", reason, by: caller, on: descriptor?.rawValue)
         return .inval
     }
-}
-
-extension ACE {
-    fileprivate var isInherited: Bool { flags.contains(.inherited) }
 }

@@ -15,7 +15,7 @@ extension XattrOperations {
             try judge.permit(.readACL, Operands(object: object), caller, about: object)
             if judge.posix.areUnknown(object.facts) { throw .io }
             if !isDefault {
-                guard let list = judge.posix.access(object.facts) else { throw .nodata }
+                guard let list = judge.posix.shown(object.facts) else { throw .nodata }
                 return PosixWire.bytes(list.wireEntries)
             }
             if let list = judge.posix.new(object.facts) { return PosixWire.bytes(list.wireEntries) }
@@ -36,7 +36,7 @@ extension XattrOperations {
     func listedPosixACLs(_ object: ObjectState, _ caller: Caller) throws(Errno) -> [[UInt8]] {
         guard judge.posix.isOn, judge.decide(.readACL, Operands(object: object), caller).isAllowed else { return [] }
         var names: [[UInt8]] = []
-        if judge.posix.access(object.facts) != nil { names.append(XattrName.posixAccess.bytes) }
+        if judge.posix.shown(object.facts) != nil { names.append(XattrName.posixAccess.bytes) }
         let isListed: Bool = if judge.posix.new(object.facts) != nil { true } else { try ownDefault(object) != nil }
         if isListed { names.append(XattrName.posixDefault.bytes) }
         return names

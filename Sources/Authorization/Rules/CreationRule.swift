@@ -23,6 +23,11 @@ extension Inquiry {
         if !volume.groupFromDirectory {
             if parent.mode.contains(.setGroup), !volume.ignoresOwnership {
                 if request.kind == .directory { mode.insert(.setGroup) }
+                // Kernels before 6.0 leave this to the file system: a program must not run as a group that its maker is not in.
+                if request.kind == .file, mode.isSuperset(of: [.setGroup, .groupExecute]), !credential.isRoot {
+                    var inquiry = self
+                    if inquiry.groupMembership(of: parent) != .member { mode.remove(.setGroup) }
+                }
             } else {
                 (group, groupGUID) = (gid, nil)
             }

@@ -48,11 +48,25 @@ public struct PosixForms: Sendable {
         return new(facts)
     }
 
+    /// The access ACL that getfacl(1) shows: that of all entries in force; or where entries of other kinds are inherited, the one that was set
+    /// beside them. A program that copies ACLs finds it equal then, and neither removes it nor sets it anew.
+    public func shown(_ facts: ObjectFacts) -> PosixList? { access(facts) ?? setPart(facts) }
+
+    /// The explicit entries that were set as an access ACL, where `access` has found none because of the inherited ones.
+    private func setPart(_ facts: ObjectFacts) -> PosixList? {
+        guard isOn, facts.kind != .symlink, facts.posixACL == nil, let acl = facts.acl,
+            acl.entries.contains(where: { $0.isMask && $0.flags.isDisjoint(with: [.onlyInherit, .inherited]) })
+        else { return nil }
+        return explicitList(acl, facts)
+    }
+
     /// The access ACL if it was set as such: chmod changes it with the mode.
-    private func translated(_ facts: ObjectFacts) -> PosixList? {
+    /// - Returns: `isPart`: inherited entries of other kinds stand beside it.
+    private func translated(_ facts: ObjectFacts) -> (list: PosixList, isPart: Bool)? {
         guard facts.posixACL == nil, let acl = facts.acl, acl.entries.contains(where: { !$0.flags.contains(.onlyInherit) && $0.isMask })
         else { return nil }
-        return access(facts)
+        if let list = access(facts) { return (list, false) }
+        return setPart(facts).map { ($0, true) }
     }
 
     /// The mode that callers read: the group bits of a POSIX ACL that was set are its mask, as with other file systems.
@@ -63,7 +77,7 @@ public struct PosixForms: Sendable {
     }
 
     @usableFromInline func shownModeWithList(_ facts: ObjectFacts) -> FileMode {
-        guard let list = translated(facts) else { return facts.mode }
+        guard let list = translated(facts)?.list else { return facts.mode }
         return FileMode(rawValue: facts.mode.rawValue & ~0o070 | list.classBits << 3)
     }
 
@@ -90,18 +104,20 @@ public struct PosixForms: Sendable {
 extension PosixForms {
     /// Whether entries are in force that were not set as a POSIX ACL.
     private func hasOtherEntries(_ facts: ObjectFacts) -> Bool {
-        facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && translated(facts) == nil
+        facts.acl?.entries.contains { !$0.flags.contains(.onlyInherit) } == true && translated(facts)?.isPart != false
     }
 
     /// The explicit entries in force of a list without an exact form, where these alone have one: inherited entries of other kinds stand
     /// beside them.
     private func explicitPart(_ facts: ObjectFacts) -> (list: PosixList, wasSet: Bool)? {
-        guard facts.posixACL == nil, let acl = facts.acl, access(facts) == nil else { return nil }
+        guard facts.posixACL == nil, let acl = facts.acl, access(facts) == nil, let list = explicitList(acl, facts) else { return nil }
+        return (list, acl.entries.contains { $0.isMask && $0.flags == [] })
+    }
+
+    private func explicitList(_ acl: ACL, _ facts: ObjectFacts) -> PosixList? {
         let entries = acl.entries.filter { $0.flags.isDisjoint(with: [.onlyInherit, .inherited]) }
-        guard !entries.isEmpty, entries.allSatisfy({ $0.flags == [] }),
-            let list = PosixTranslation.list(of: entries, mode: facts.mode, for: use(facts.kind, facts.mode))
-        else { return nil }
-        return (list, entries.contains(where: \.isMask))
+        guard !entries.isEmpty, entries.allSatisfy({ $0.flags == [] }) else { return nil }
+        return PosixTranslation.list(of: entries, mode: facts.mode, for: use(facts.kind, facts.mode))
     }
 
     /// Whether inherited entries stay in force beside an access ACL that is set. Those that getfacl(1) shows are part of the ACL that is
@@ -112,8 +128,8 @@ extension PosixForms {
         let present = acl.entries.filter { !$0.flags.contains(.onlyInherit) }
         if present.isEmpty { return false }
         if facts.posixACL == nil, present.allSatisfy({ $0.flags.contains(.inherited) }) { return true }
-        // The same copy comes again.
-        guard let own = explicitPart(facts)?.list, list.names(allOf: own) else { throw .otherEntries }
+        // What getfacl showed is replaced. What it did not show, only if the same copy comes again.
+        guard let own = explicitPart(facts), own.wasSet || list.names(allOf: own.list) else { throw .otherEntries }
         return true
     }
 
@@ -166,23 +182,28 @@ extension PosixForms {
     /// - Returns: nil for every other object.
     public func changingMode(of facts: ObjectFacts, to mode: FileMode) throws(PosixRefusal) -> PosixChange? {
         if facts.acl == nil { return nil }
-        guard var list = translated(facts) else { return nil }
+        guard let (set, isPart) = translated(facts) else { return nil }
+        var list = set
         list.owner = mode.rawValue >> 6 & 7
         list.mask = mode.rawValue >> 3 & 7
         list.other = mode.rawValue & 7
-        do { return try replacing(list, of: facts, mode) } catch {
+        do { return try replacing(list, of: facts, mode, besideInherited: isPart) } catch {
             // A chmod that takes rights away must succeed, also where there are too many entries to keep what the mask takes.
-            guard case .tooMany = error, let change = try? replacing(list.masked, of: facts, mode) else { throw error }
+            guard case .tooMany = error, let change = try? replacing(list.masked, of: facts, mode, besideInherited: isPart) else {
+                throw error
+            }
             return change
         }
     }
 
-    private func replacing(_ list: PosixList, of facts: ObjectFacts, _ mode: FileMode) throws(PosixRefusal) -> PosixChange {
+    private func replacing(
+        _ list: PosixList, of facts: ObjectFacts, _ mode: FileMode, besideInherited: Bool
+    ) throws(PosixRefusal) -> PosixChange {
         let translation = try PosixTranslation(list, for: use(facts.kind, mode))
         let isInherited = facts.acl?.entries.allSatisfy { !$0.flags.isDisjoint(with: [.inherited, .onlyInherit]) } == true
         let entries = translation.entries.map { isInherited ? $0.flagged(.inherited) : $0 }
         return PosixChange(
-            acl: try Self.list(entries, Self.rest(facts, keepsInherited: false), like: facts.acl),
+            acl: try Self.list(entries, Self.rest(facts, keepsInherited: besideInherited), like: facts.acl),
             mode: Self.mode(list, groupBits: translation.groupBits, mode))
     }
 
@@ -241,6 +262,49 @@ extension PosixForms {
     /// What the directory obeys, and no new object gets.
     private static func effectiveOnly(_ facts: ObjectFacts) -> [ACE] {
         (facts.acl?.entries ?? []).filter { !$0.flags.contains(.onlyInherit) }.map { $0.flagged($0.flags.subtracting(.inheritanceControl)) }
+    }
+}
+
+// Copies (docs/copies.md): a program that copies POSIX ACLs carries what was set as such, and `com.apple.acl.text` the rest.
+extension PosixForms {
+    /// Whether POSIX ACLs say all that is explicit, so that nothing is left for `com.apple.acl.text`.
+    ///
+    /// Entries that another command has set count as left even if getfacl(1) shows them: programs that copy attributes alone keep those.
+    public func sayAll(of facts: ObjectFacts) -> Bool {
+        guard let acl = facts.acl else { return true }
+        if acl.isProtected { return false }
+        var (isInForce, isDefault) = (false, false)
+        for entry in acl.entries where !entry.flags.contains(.inherited) {
+            if !entry.flags.contains(.onlyInherit) {
+                isInForce = true
+            } else if entry.isInheritable {
+                isDefault = true
+            } else {
+                return false
+            }
+        }
+        return (!isInForce || translated(facts) != nil) && (!isDefault || inherited(facts) != nil)
+    }
+
+    /// The list without the explicit entries and the mark that no POSIX ACL says. A program that has compared the ACLs before counts on those
+    /// that getfacl(1) shows. From now on they are ones that were set, so that it can remove them as it removes others.
+    public func withoutWhatNoneSays(_ facts: ObjectFacts) -> ACL? {
+        guard let acl = facts.acl else { return nil }
+        let (access, new) = (shown(facts), new(facts))
+        var entries = acl.entries.filter { entry in
+            if entry.flags.contains(.inherited) { return true }
+            return entry.flags.contains(.onlyInherit) ? new != nil && entry.isInheritable : access != nil
+        }
+        func markAsSet(_ list: PosixList?, _ use: PosixTranslation.Use, _ flags: ACEFlags, _ isOne: (ACE) -> Bool) {
+            let own = entries.filter(isOne)
+            guard let list, own.contains(where: { !$0.flags.contains(.inherited) }), !own.contains(where: \.isMask),
+                let mask = try? PosixTranslation(list, for: use).entries.last, entries.count < ACL.maximumEntryCount
+            else { return }
+            entries.append(mask.flagged(flags))
+        }
+        markAsSet(access, use(facts.kind, facts.mode), []) { !$0.flags.contains(.onlyInherit) }
+        markAsSet(new, .new, Self.inheritable) { $0.flags.contains(.onlyInherit) }
+        return entries.isEmpty ? nil : ACL(entries, listFlags: acl.listFlags & ~ACL.noInherit)
     }
 }
 

@@ -32,9 +32,19 @@ import WireFormats
         var more = list
         more.users.append(.init(502, 0))
         #expect(try forms.setting(access: more, on: set).acl?.entries.last == deny)
-        // One that would lose the entry for 501.
+        // getfacl shows what was set, so another list replaces it.
+        #expect(forms.shown(set) == list && forms.shownMode(set).rawValue == 0o640)
         let other = PosixList(owner: 6, users: [.init(502, 4)], group: 4, mask: 4, other: 0)
-        #expect(throws: PosixRefusal.otherEntries) { try forms.setting(access: other, on: set) }
+        let replaced = applied(try forms.setting(access: other, on: set), to: set)
+        #expect(forms.shown(replaced) == other && replaced.acl?.entries.last == deny)
+        // It changes the mask, and leaves the inherited entry.
+        let closed = applied(try #require(try forms.changingMode(of: set, to: FileMode(rawValue: 0o600))), to: set)
+        #expect(forms.shown(closed)?.mask == 0 && forms.shownMode(closed).rawValue == 0o600 && closed.acl?.entries.contains(deny) == true)
+        // Without its entry for the mask it was not set, and would be lost.
+        var unset = set
+        unset.acl?.entries.removeAll { Principal($0.guid) == .nobody }
+        #expect(forms.shown(unset) == nil)
+        #expect(throws: PosixRefusal.otherEntries) { try forms.setting(access: other, on: unset) }
         // What means a chmod removes what was set.
         let plain = PosixList(owner: 6, group: 4, other: 0)
         #expect(try forms.setting(access: plain, on: set).acl == ACL([deny]))
@@ -62,6 +72,40 @@ import WireFormats
         let first = directory([])
         let set = applied(try forms.setting(new: standard, on: first), to: first)
         #expect(try forms.setting(new: list, on: set).acl?.entries.isEmpty == false)
+    }
+
+    /// docs/copies.md: what POSIX ACLs say is not said again, and not removed with the rest.
+    @Test func whatNoPosixACLSays() throws {
+        let (own, plain) = (ACE(GUID(user: 7), .deny, [.read]), file([]))
+        var set = applied(try forms.setting(access: list, on: plain), to: plain)
+        #expect(forms.sayAll(of: plain) && forms.sayAll(of: set) && forms.withoutWhatNoneSays(set) == set.acl)
+        // Nor beside inherited entries; but no other entry, and not with POSIX ACLs off.
+        let beside = applied(try forms.setting(access: list, on: file([deny])), to: file([deny]))
+        #expect(forms.sayAll(of: beside) && forms.withoutWhatNoneSays(beside) == beside.acl)
+        #expect(!forms.sayAll(of: file([own])) && forms.withoutWhatNoneSays(file([own, deny])) == ACL([deny]))
+        #expect(!PosixForms(isOn: false).sayAll(of: set) && PosixForms(isOn: false).withoutWhatNoneSays(set) == nil)
+        // The mark goes alone.
+        set.acl?.listFlags = ACL.noInherit
+        #expect(!forms.sayAll(of: set) && forms.withoutWhatNoneSays(set) == ACL(set.acl?.entries ?? []))
+        // A list that getfacl shows without that it was set counts as set afterwards.
+        var unset = applied(try forms.setting(access: list, on: plain), to: plain)
+        let whole = unset.acl
+        unset.acl?.entries.removeLast()
+        #expect(forms.access(unset) == list && !forms.sayAll(of: unset) && forms.withoutWhatNoneSays(unset) == whole)
+        // The default ACL for itself.
+        let standard = PosixList(owner: 7, users: [.init(501, 5)], group: 5, mask: 5, other: 0)
+        let folder = directory([])
+        let both = applied(try forms.setting(new: standard, on: folder), to: folder)
+        #expect(forms.sayAll(of: both))
+        var mixed = both
+        mixed.acl?.entries.insert(own, at: 0)
+        #expect(!forms.sayAll(of: mixed) && forms.withoutWhatNoneSays(mixed) == both.acl)
+        unset = both
+        unset.acl?.entries.removeAll { Principal($0.guid) == .nobody }
+        #expect(!forms.sayAll(of: unset) && forms.withoutWhatNoneSays(unset) == both.acl)
+        #expect(forms.sayAll(of: directory([deny])))
+        // No new object inherits it, and no default ACL has it.
+        #expect(!forms.sayAll(of: directory([ACE(GUID(user: 7), .allow, [.read], flags: .onlyInherit)])))
     }
 
     /// A directory keeps inherited entries as they are: in force, and for what is made in it.
