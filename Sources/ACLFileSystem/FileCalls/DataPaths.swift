@@ -58,13 +58,13 @@ extension DataPaths {
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // A write by passthrough clears set-id bits for every caller; a write by root must leave them (docs/authorization.md 6.7).
-        let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+        // A write by passthrough clears set-id bits for every caller; one that leaves them must not take it (docs/authorization.md 6.7).
+        let keepsSetID = !clearsSetID && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             allowsPassthrough: object.facts.leavesNothingToJudge, isUncached: clearsSetID,
             // After fcntl(2) has cleared O_APPEND, the backing file would still have it.
             mustReachDaemon: writes
-                && (intent.contains(.append) || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
+                && (intent.contains(.append) || keepsSetID || caller.uid == 0 && mayNeedReserve(object.descriptor)),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // OPEN for execution has neither mode, and reads.
             reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)
