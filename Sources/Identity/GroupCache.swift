@@ -1,8 +1,9 @@
+import Authorization
 import LinuxSystem
 
-/// Supplementary groups of threads, kept for a short time: reading them costs more than a request.
+/// Supplementary groups and capabilities of threads, kept for a short time: reading them costs more than a request.
 ///
-/// Within the lifetime a setgroups(2) goes unnoticed, and so does a new thread with the same number, uid and gid. With lifetime 0
+/// Within the lifetime a setgroups(2), a capset(2) and an execve(2) go unnoticed, and so does a new thread with the same number, uid and gid. With lifetime 0
 /// each request reads the groups. All decisions of one request get the same list.
 public final class GroupCache: Sendable {
     private struct Key: Hashable {
@@ -23,6 +24,8 @@ public final class GroupCache: Sendable {
     private let lifetime: UInt64
     private let limit: Int
     private let unmapped: UInt32?
+    private let capabilitiesCount: Bool
+    private let lent: Capabilities
     private let entries = Lock<[Key: Entry]>([:])
     /// What users' processes do not say about their groups (`groups=directory`); `nil` = processes alone count.
     let directory: DirectoryGroups?
@@ -32,12 +35,15 @@ public final class GroupCache: Sendable {
     private let subordinateGroups: SubordinateIDs
 
     /// `milliseconds`: how long an entry may be used (`groups_cache`); `limit`: how many are kept.
-    /// `persons`, `subordinateGroups`: whose ids are for user namespaces.
+    /// `persons`, `subordinateGroups`: whose ids are for user namespaces. `capabilitiesCount`: false = no caller has any.
+    /// `lent`: what uid 0 in another user namespace has over the whole file system, whatever its threads have.
     public init(
         milliseconds: UInt32 = 100, limit: Int = 1024, directory: DirectoryGroups? = nil, identities: IdentityMap? = nil,
-        persons: PersonBehind = .system, subordinateGroups: SubordinateIDs = .groups
+        persons: PersonBehind = .system, subordinateGroups: SubordinateIDs = .groups, capabilitiesCount: Bool = true,
+        lent: Capabilities = []
     ) {
         (self.directory, self.identities, self.persons, self.subordinateGroups) = (directory, identities, persons, subordinateGroups)
+        (self.capabilitiesCount, self.lent) = (capabilitiesCount, capabilitiesCount ? lent : [])
         lifetime = UInt64(milliseconds) * 1_000_000
         self.limit = limit
         do { unmapped = try OverflowGroup.read() } catch { unmapped = 65534 }
@@ -65,14 +71,21 @@ public final class GroupCache: Sendable {
         let now = SystemTime.monotonic()
         if let kept = kept(key, now, request) { return kept }
         // The lock is not held here: two threads may read the same list, which is harmless.
-        guard let status = try? ThreadIdentity.read(tid: tid, isSubordinate: subordinateGroups.areUsers), let list = status.groups,
+        guard
+            let status = try? ThreadIdentity.read(
+                tid: tid, capabilities: capabilitiesCount ? Capabilities.all.rawValue : 0, isSubordinate: subordinateGroups.areUsers),
+            let list = status.groups,
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else {
             if request != 0 { keep(Entry(groups: nil, expiry: 0, request: request), for: key, now: now) }
             return nil
         }
-        let groups = ThreadGroups(list: list, namespace: status.namespace)
+        // access(2) by other ids than the effective ones has the permitted capabilities of root, and none of another user.
+        let capabilities = (status.fsuid, status.fsgid) == (uid, gid) ? status.effective : uid == 0 ? status.permitted : 0
+        let groups = ThreadGroups(
+            list: list, namespace: status.namespace, lent: uid == 0 && status.namespace != .own ? lent : [],
+            capabilities: capabilitiesCount ? Capabilities(rawValue: capabilities).intersection(.all) : [])
         if lifetime > 0 || request != 0 {
             keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: key, now: now)
         }
@@ -120,12 +133,36 @@ public final class GroupCache: Sendable {
     }
 }
 
-/// The supplementary groups of a thread.
+/// The supplementary groups and capabilities of a thread.
 public struct ThreadGroups: Hashable, Sendable {
     public var list: [UInt32]
     let namespace: CallerNamespace
+    /// Those that count over the whole file system although the namespace is another.
+    let lent: Capabilities
+    let capabilities: Capabilities
 
-    static let none = ThreadGroups(list: [], namespace: .own)
+    static let none = ThreadGroups(list: [], namespace: .own, lent: [], capabilities: [])
+
+    /// The capabilities that count over an object, as the kernel has it: in another user namespace those over objects whose owner and group
+    /// it maps.
+    /// - Parameter object: nil: over the whole file system.
+    func capabilities(over object: ObjectFacts?) -> Capabilities {
+        if !lent.isEmpty { return lent }
+        guard case .other = namespace, !capabilities.isEmpty else { return capabilities }
+        guard let object, object.ownerGUID == nil, object.groupGUID == nil, reaches(user: object.owner, group: object.group) else {
+            return []
+        }
+        return capabilities.subtracting(.ofSystem)
+    }
+
+    /// Whether the thread's user namespace has these ids.
+    func reaches(user uid: UInt32?, group gid: UInt32?) -> Bool {
+        guard lent.isEmpty, case .other(let other) = namespace else { return true }
+        func has(_ ranges: [ClosedRange<UInt32>], _ id: UInt32?) -> Bool { id.map { id in ranges.contains { $0.contains(id) } } ?? true }
+        return has(other.users, uid) && has(other.groups, gid)
+    }
+
+    var isInOwnNamespace: Bool { namespace == .own || !lent.isEmpty }
 
     /// Whether the thread has left no group in a user namespace of its own.
     public var isComplete: Bool {

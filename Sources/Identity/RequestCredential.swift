@@ -1,6 +1,6 @@
 import Authorization
 
-/// The caller of a request. The kernel gives its uid and gid. Its supplementary groups are read from /proc, only if a decision
+/// The caller of a request. The kernel gives its uid and gid. Its supplementary groups and capabilities are read from /proc, only if a decision
 /// depends on them. A request with several decisions makes several credentials; `GroupCache` reads the groups once for all of them.
 ///
 /// With `groups=directory` the directory service is asked as well; its answer is about the user, not the process.
@@ -61,6 +61,15 @@ public struct RequestCredential: Credential, Sendable {
         let byProcess = processMembership(gid)
         return byProcess == .notMember ? byDirectory ?? .notMember : byProcess
     }
+
+    /// None if they cannot be read, also of root.
+    public mutating func capabilities(over object: ObjectFacts?) -> Capabilities { processGroups?.capabilities(over: object) ?? [] }
+
+    public mutating func reaches(user uid: UInt32?, group gid: UInt32?) -> Bool {
+        processGroups?.reaches(user: uid, group: gid) ?? false
+    }
+
+    public var reachesEverything: Bool { mutating get { processGroups?.isInOwnNamespace ?? false } }
 
     private mutating func processMembership(_ gid: UInt32) -> Membership {
         membership(processGroups.flatMap { cache.contains($0, gid) })

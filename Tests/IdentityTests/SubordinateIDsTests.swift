@@ -115,7 +115,7 @@ import Testing
         #expect(person.payer(of: 700_005, tid: 0) == 700_005)
         #expect(person.payer(of: 700_005, tid: tid) == (maker == 0 ? 700_000 : maker))
         #expect(CallerNamespace.maker(ofThread: getpid()) == nil)
-        guard case .other(let other) = CallerNamespace.of(thread: tid, isSubordinate: { _ in false }) else {
+        guard case .other(let other) = CallerNamespace.of(thread: tid, wantsIDs: false, isSubordinate: { _ in false }) else {
             Issue.record("not seen as another namespace")
             return
         }

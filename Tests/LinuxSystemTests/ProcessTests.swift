@@ -25,6 +25,10 @@ struct ProcessTests {
         let status = ThreadIdentity(status: Array(text.utf8), startTime: 1)
         #expect(status?.fsuid == 4 && status?.fsgid == 8 && status?.groups == [9, 10])
         #expect(ThreadIdentity(status: Array("Uid:\t1 2 3 4\nGroups:\t\n".utf8), startTime: 1) == nil)
+        // Capabilities that are not there, or no number, are none.
+        #expect(status?.effective == 0 && status?.permitted == 0)
+        let capable = ThreadIdentity(status: Array((text + "CapPrm:\t000000000000000g\nCapEff:\t0000000080000004\n").utf8), startTime: 1)
+        #expect(capable?.effective == 0x8000_0004 && capable?.permitted == 0)
         let bad = "Uid:\t1 2 3 4\nGid:\t1 2 3 x\nGroups:\t\n"
         #expect(ThreadIdentity(status: Array(bad.utf8), startTime: 1) == nil)
         let stat = "7 (a) 1 2 (b) S" + (4...21).map { " \($0)" }.joined() + " 4711 23\n"

@@ -14,14 +14,16 @@ extension Decision {
 
     /// Root and the owner also ask for check-immutable (2.2); flags judge it like writesecurity.
     private func change(
-        _ rights: Set<String>, on object: Place, ignoredFlags: Set<String> = []
+        _ rights: Set<String>, on object: Place, ignoredFlags: Set<String> = [], ownerChange: Bool = false
     ) throws(Refusal) -> String {
-        try request.authorize(rights, on: object, ignoredFlags: ignoredFlags, attributeChange: true)
+        try request.authorize(rights, on: object, ignoredFlags: ignoredFlags, attributeChange: true, ownerChange: ownerChange)
     }
 
     /// Q1: ownership rules, and so the legality tests that compare the caller with owner and group, are
     /// skipped for those who are not root when ownership is ignored.
     private var skipsOwnershipRules: Bool { world.volume.ignoreOwnership && !subject.isRoot }
+
+    private func has(_ capability: String) -> Bool { subject.capabilities.contains(capability) }
 
     /// 6.1
     func chmod() throws(Refusal) -> Success {
@@ -29,11 +31,11 @@ extension Decision {
         let mode = (operation.mode ?? 0) & 0o7777
         try sandbox()
         let node = request.seen(object.node)
-        if !subject.isRoot && !skipsOwnershipRules {
-            if mode & 0o2000 != 0 && subject.membership(node.group) != .member {
+        if !world.volume.ignoreOwnership {
+            if mode & 0o2000 != 0 && !has("fsetid") && subject.membership(node.group) != .member {
                 throw Refusal("EPERM", "attr_policy")
             }
-            if mode & 0o4000 != 0 && subject.uid != node.owner { throw Refusal("EPERM", "attr_policy") }
+            if mode & 0o4000 != 0 && !has("fowner") && subject.uid != node.owner { throw Refusal("EPERM", "attr_policy") }
         }
         let stage = try asPermissionError { () throws(Refusal) in
             try change(["writesecurity", "check_immutable"], on: object)
@@ -64,7 +66,7 @@ extension Decision {
         let groupChanges = newGroup != node.group
 
         // Legality.
-        if !subject.isRoot && !skipsOwnershipRules {
+        if !has("chown") && !subject.isRoot && !skipsOwnershipRules {
             if ownerChanges && newOwner != subject.uid { throw Refusal("EPERM", "attr_policy") }
             if groupChanges && subject.membership(newGroup) != .member { throw Refusal("EPERM", "attr_policy") }
             // Q6
@@ -80,7 +82,7 @@ extension Decision {
             rights = ["chown", "check_immutable"]
         } else if groupChanges {
             rights = ["writesecurity", "check_immutable"]
-        } else if subject.isRoot && namesSomething {
+        } else if (subject.isRoot || has("chown") && subject.uid != node.owner) && namesSomething {
             rights = ["check_immutable"]
         }
         var stage = "implicit"
@@ -88,7 +90,7 @@ extension Decision {
             // 9a.1: even a change of nothing.
             if world.volume.readOnly && namesSomething { throw Refusal("EROFS", "precondition:read_only") }
         } else {
-            stage = try asPermissionError { () throws(Refusal) in try change(rights, on: object) }
+            stage = try asPermissionError { () throws(Refusal) in try change(rights, on: object, ownerChange: true) }
         }
         // Set-id clearing: any call that names an id.
         let mode = namesSomething ? object.node.mode & ~0o6000 : object.node.mode
@@ -110,7 +112,7 @@ extension Decision {
         let node = request.seen(object.node)
         let isOwner = subject.uid == node.owner
         let chosen = operation.times == "explicit"
-        if chosen && !subject.isRoot && !isOwner && !skipsOwnershipRules { throw Refusal("EPERM", "attr_policy") }
+        if chosen && !has("fowner") && !isOwner && !world.volume.ignoreOwnership { throw Refusal("EPERM", "attr_policy") }
         let rights: Set<String> =
             subject.isRoot || isOwner ? ["writeattr", "check_immutable"] : ["writeattr"]
         if chosen {
@@ -135,7 +137,7 @@ extension Decision {
         }
         // 2.
         let systemFlags: Set<String> = ["arch", "schg", "sappnd", "restricted", "sunlnk", "firmlink"]
-        if !subject.isRoot && !changed.isDisjoint(with: systemFlags) { throw Refusal("EPERM", "attr_policy") }
+        if !has("linux_immutable") && !changed.isDisjoint(with: systemFlags) { throw Refusal("EPERM", "attr_policy") }
         // 4.
         let ignored: Set<String> =
             world.securelevel <= 0 ? ["uchg", "uappnd", "schg", "sappnd"] : ["uchg", "uappnd"]

@@ -14,7 +14,7 @@ extension Decision {
         }
         // 2.2 mknod: a FIFO request goes to mkfifo; not root refuses before anything else.
         if operation.call == "mknod" && kind != "fifo" {
-            if !subject.isRoot { throw Refusal("EPERM", "precondition:superuser") }
+            if !subject.capabilities.contains("mknod") { throw Refusal("EPERM", "precondition:superuser") }
             if kind != "chr" && kind != "blk" { throw Refusal("EINVAL", "precondition:unsupported_node") }
         }
         // 1.3: more entries than a list can have are refused where the list is read in.
@@ -40,13 +40,13 @@ extension Decision {
         // 5.3
         let group = request.seen(parent.node).group
         var owner = subject.uid
-        if !subject.isRoot && !world.volume.ignoreOwnership && mode & 0o2000 != 0
+        if !subject.isRoot && !subject.capabilities.contains("fsetid") && !world.volume.ignoreOwnership && mode & 0o2000 != 0
             && subject.membership(group) != .member
         {
             throw Refusal("EPERM", "attr_policy")
         }
         // Q4
-        if world.suiddir && !subject.isRoot && !world.volume.ignoreOwnership && parent.node.mode & 0o4000 != 0
+        if world.suiddir && subject.uid != 0 && !world.volume.ignoreOwnership && parent.node.mode & 0o4000 != 0
             && parent.node.owner != 0 && parent.node.owner != subject.uid
         {
             owner = parent.node.owner

@@ -11,6 +11,7 @@ struct Subject {
     var groups: [UInt32]
     var directoryOptOut: Bool
     var groupsUnknown: Bool
+    var capabilities: Set<String>
     var directory: ModelDirectory
 
     init(effective credential: ModelCredential, directory: ModelDirectory) {
@@ -19,6 +20,7 @@ struct Subject {
         groups = credential.groups
         directoryOptOut = credential.directoryOptOut
         groupsUnknown = credential.groupsUnknown
+        capabilities = credential.capabilities ?? (credential.uid == 0 ? allCapabilities : [])
         self.directory = directory
     }
 
@@ -27,10 +29,12 @@ struct Subject {
     init(real credential: ModelCredential, directory: ModelDirectory) {
         self.init(effective: credential, directory: directory)
         uid = credential.ruid
+        capabilities = credential.capabilities ?? (uid == 0 ? allCapabilities : [])
         gid = credential.rgid
     }
 
-    var isRoot: Bool { uid == 0 }
+    /// 3.5
+    var isRoot: Bool { uid == 0 && capabilities.isSuperset(of: ["chown", "dac_override", "fowner"]) }
 
     /// 1.4 rules 3 and 5.
     func membership(_ group: UInt32) -> Membership {

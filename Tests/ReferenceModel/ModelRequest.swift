@@ -12,7 +12,7 @@ struct Request {
 
     /// 1.4: uid/gid 99 become the caller's own, for everybody but root, before any ownership test.
     func seen(_ node: ModelNode) -> ModelNode {
-        if subject.isRoot || !world.unknown99 { return node }
+        if subject.uid == 0 || !world.unknown99 { return node }
         var node = node
         if node.owner == 99 { node.owner = subject.uid }
         if node.group == 99 { node.group = subject.gid }
@@ -26,7 +26,7 @@ struct Request {
     ///   - attributeChange: 9a.1, a read-only volume refuses on every type of node.
     func authorize(
         _ asked: Set<String>, on item: Place, parent: Place? = nil, ignoredFlags: Set<String> = [],
-        attributeChange: Bool = false
+        attributeChange: Bool = false, ownerChange: Bool = false
     ) throws(Refusal) -> String {
         let asksDelete = asked.contains("delete")
 
@@ -56,8 +56,47 @@ struct Request {
             return "root"
         }
 
+        do throws(Refusal) {
+            return try judge(asked, on: item, parent: parent, ignoredFlags: ignoredFlags, held: [], ownerChange: ownerChange)
+        } catch {
+            // 3.12: what no capability passes stands.
+            let kinds = ["acl:", "posix:", "sticky", "no_bsd_equivalent"]
+            if subject.capabilities.isEmpty || !kinds.contains(where: { error.stage.hasPrefix($0) }) { throw error }
+            _ = try judge(
+                asked, on: item, parent: parent, ignoredFlags: ignoredFlags, held: subject.capabilities, ownerChange: ownerChange)
+            return "capability"
+        }
+    }
+
+    /// 3.12: the rights that capabilities decide, on a node.
+    private func decided(by held: Set<String>, on node: ModelNode, ownerChange: Bool) -> Set<String> {
+        var rights: Set<String> = []
+        if held.contains("dac_read_search") {
+            rights.formUnion(["read", "readattr", "readextattr", "readsecurity"])
+            if node.type == "dir" { rights.insert("execute") }
+        }
+        if held.contains("dac_override") {
+            rights.formUnion([
+                "read", "write", "append", "delete_child", "readattr", "writeattr", "readextattr", "writeextattr", "readsecurity",
+                "synchronize",
+            ])
+            if node.type != "file" || node.mode & 0o111 != 0 { rights.insert("execute") }
+        }
+        if held.contains("chown") {
+            rights.insert("chown")
+            if ownerChange { rights.insert("writesecurity") }
+        }
+        return rights
+    }
+
+    /// Steps 6 to 9 for others than root.
+    private func judge(
+        _ asked: Set<String>, on item: Place, parent: Place?, ignoredFlags: Set<String>, held: Set<String>, ownerChange: Bool
+    ) throws(Refusal) -> String {
+        let asksDelete = asked.contains("delete")
+        let overrides = held.contains("dac_override")
         let node = seen(item.node)
-        let isOwner = subject.uid == node.owner
+        let isOwner = subject.uid == node.owner || held.contains("fowner")
         var stage = "implicit"
         // Link target and check-immutable ask nothing but the flags (3.1 rule 8).
         var remaining = asked.subtracting(["delete", "link_target", "check_immutable"])
@@ -69,11 +108,14 @@ struct Request {
         }
         // Step 6: chown covers writesecurity.
         if remaining.contains("chown") { remaining.remove("writesecurity") }
+        remaining.subtract(decided(by: held, on: node, ownerChange: ownerChange))
 
         // Step 7, delete: the item's list for delete, then the parent's for delete_child.
         var deleteUndecided = false
         if asksDelete {
-            switch subject.scan(node.acl, for: ["delete"], owner: node.owner, group: node.group) {
+            var own = subject.scan(node.acl, for: ["delete"], owner: node.owner, group: node.group)
+            if case .denied = own, overrides { own = .undecided(["delete"], lastGrant: nil) }
+            switch own {
             case .denied(let index):
                 throw Refusal("EACCES", "acl:\(item.name)[\(index)]")
             case .allowed(let index):
@@ -86,7 +128,7 @@ struct Request {
                         directory.acl, for: ["delete_child"], owner: directory.owner, group: directory.group)
                     {
                     case .denied(let index):
-                        throw Refusal("EACCES", "acl:\(parent.name)[\(index)]")
+                        if !overrides { throw Refusal("EACCES", "acl:\(parent.name)[\(index)]") }
                     case .allowed(let index):
                         stage = "acl:\(parent.name)[\(index)]"
                         deleteUndecided = false
@@ -98,7 +140,7 @@ struct Request {
         }
         // Step 7, other rights: the item's list, delete included in the requested set.
         if !remaining.isEmpty {
-            let requested = asksDelete ? remaining.union(["delete"]) : remaining
+            let requested = asksDelete && !overrides ? remaining.union(["delete"]) : remaining
             switch subject.scan(node.acl, for: requested, owner: node.owner, group: node.group) {
             case .denied(let index):
                 throw Refusal("EACCES", "acl:\(item.name)[\(index)]")
@@ -119,8 +161,8 @@ struct Request {
             let directory = seen(parent.node)
             let write = subject.modeBits(2, mode: directory.mode, owner: directory.owner, group: directory.group)
             let posix = "posix:\(write.class):\(parent.name)"
-            if !write.granted { throw Refusal("EACCES", posix) }
-            if directory.mode & 0o1000 != 0 && subject.uid != node.owner && subject.uid != directory.owner {
+            if !write.granted && !overrides { throw Refusal("EACCES", posix) }
+            if directory.mode & 0o1000 != 0 && !isOwner && subject.uid != directory.owner {
                 throw Refusal("EACCES", "sticky")
             }
             stage = posix

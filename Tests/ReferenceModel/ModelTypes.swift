@@ -39,15 +39,22 @@ public struct ModelCredential: Sendable, Hashable {
     public var directoryOptOut: Bool
     /// The group list could not be learnt: whoever is not known to be a member is "unknown".
     public var groupsUnknown: Bool
+    /// 3.12, by the names of Linux in lower case; nil: all of root, none of others.
+    public var capabilities: Set<String>?
     public init(
         uid: UInt32, gid: UInt32, groups: [UInt32] = [], ruid: UInt32? = nil, rgid: UInt32? = nil,
-        directoryOptOut: Bool = false, groupsUnknown: Bool = false
+        directoryOptOut: Bool = false, groupsUnknown: Bool = false, capabilities: Set<String>? = nil
     ) {
         (self.uid, self.gid, self.groups) = (uid, gid, groups)
         (self.ruid, self.rgid) = (ruid ?? uid, rgid ?? gid)
         (self.directoryOptOut, self.groupsUnknown) = (directoryOptOut, groupsUnknown)
+        self.capabilities = capabilities
     }
 }
+
+public let allCapabilities: Set<String> = [
+    "chown", "dac_override", "dac_read_search", "fowner", "fsetid", "linux_immutable", "mknod",
+]
 
 /// The directory service: who belongs to which group, groups within groups included.
 public struct ModelDirectory: Sendable, Hashable {

@@ -65,8 +65,11 @@ extension Vector {
             securelevel: securelevel, sandboxDeny: sandboxDeny)
     }
     /// The reference model's answer.
-    public func decideByModel(_ directory: ModelDirectory) -> ModelOutcome {
-        decide(op.model, by: cred.model, on: modelNodes, in: modelWorld, directory: directory)
+    /// - Parameter capabilities: of the caller; nil: as the vectors have it.
+    public func decideByModel(_ directory: ModelDirectory, capabilities: Set<String>? = nil) -> ModelOutcome {
+        var credential = cred.model
+        if let capabilities { credential.capabilities = capabilities }
+        return decide(op.model, by: credential, on: modelNodes, in: modelWorld, directory: directory)
     }
 }
 

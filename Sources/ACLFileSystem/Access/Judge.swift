@@ -42,15 +42,18 @@ public final class Judge: Sendable {
     ///   - audit: the log of decisions; ignored if there is a base.
     ///   - profile: the name of the profile that confines the mount; nil if none does.
     ///   - number: of the mount, for the base's log of denials.
+    ///   - lent: capabilities that count for root in a sandbox on a confined mount.
     init(
         _ options: MountOptions, _ tree: BackingTree, base: Judge?, identities: IdentityMap?, audit: AuditLog?, profile: String?,
-        number: UInt64
+        number: UInt64, lent: Capabilities = []
     ) {
         (self.tree, self.base, self.profile, self.number) = (tree, base, profile, number)
         self.audit = base.map { $0.audit } ?? audit
         volumeState = Lock(options.volume)
         groups = GroupCache(
-            milliseconds: options.groupsCache, directory: options.directoryGroups, identities: base?.identities ?? identities)
+            milliseconds: options.groupsCache, directory: options.directoryGroups, identities: base?.identities ?? identities,
+            // What may not be root here may not act as if, either.
+            capabilitiesCount: options.squashedRoot == nil, lent: lent)
         soleUser = options.allowOther ? nil : SoleUser(uid: geteuid(), gid: getegid())
         gate = SpecialFileGate(options)
         posix = PosixForms(isOn: options.posixACL == .translate && !options.volume.ignoresACLs)
@@ -96,6 +99,24 @@ public final class Judge: Sendable {
             realIDsCount: realIDsCount, isSquashed: caller.isSquashed)
     }
 
+    /// Whether a capability of the caller counts over an object (docs/authorization.md 3.12); nil: over the whole file system. It may read
+    /// /proc: ask only where the answer decides.
+    func holds(_ capability: Capabilities, over object: ObjectFacts?, _ caller: Caller) -> Bool {
+        var credential = credential(caller)
+        return credential.capabilities(over: object).contains(capability)
+    }
+
+    /// The capabilities of root who asks for a sandbox, over the whole file system. The sandbox takes them from the command, because they would
+    /// reach further than its profile; on the view the profile is the limit, and the command counts with what its root had.
+    public func capabilities(of peer: ControlSocket.Peer) -> Capabilities {
+        guard peer.uid == 0 else { return [] }
+        var credential = RequestCredential(uid: peer.uid, gid: peer.gid, tid: peer.pid, cache: groups)
+        return credential.capabilities(over: nil)
+    }
+
+    /// Whether what the caller writes leaves set-id bits as they are. The kernel asks the same of its own.
+    func keepsSetID(_ caller: Caller) -> Bool { holds(.fsetid, over: nil, caller) }
+
     /// Identities from elsewhere; nil if nothing translates them.
     var identities: IdentityMap? { groups.identities }
 
@@ -122,6 +143,7 @@ public final class Judge: Sendable {
         if let denial = decision.denial {
             var rule: String?
             if case .sandbox(let role) = decision.stage { rule = operands.rule(on: role) }
+            rule = rule ?? lack(decision, operation, operands.facts.object ?? operands.facts.parent, caller)
             record(decision, of: operation, caller, object, named: name, in: directory, rule: rule)
             throw denial.errno
         }
@@ -183,7 +205,8 @@ public final class Judge: Sendable {
             let answer = gate.decide(Operands(object: found), credential(caller), on: volume), let denial = answer.decision.denial
         else { return }
         counters.count(answer.decision)
-        record(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: answer.rule)
+        let rule = answer.rule ?? lack(answer.decision, .lookup, found.facts, caller)
+        record(answer.decision, of: .lookup, caller, found, named: name, in: directory, rule: rule)
         throw denial.errno
     }
 
@@ -192,6 +215,13 @@ public final class Judge: Sendable {
     func newObject(_ request: CreationRequest, in parent: ObjectFacts, _ caller: Caller) throws(Errno) -> ObjectFacts {
         let inquiry = Inquiry(credential(caller), on: volume, sandbox: Unconfined(), observer: NoObserver())
         do { return try inquiry.newObject(request, in: parent, gid: caller.gid) } catch { throw .nomem }
+    }
+
+    /// What a root lacks whom a decision refuses as any other user; nil if that is not why.
+    private func lack(_ decision: Decision, _ operation: Operation, _ object: ObjectFacts?, _ caller: Caller) -> String? {
+        if caller.uid != 0 { return nil }
+        var credential = credential(caller)
+        return credential.lack(decision.stage, operation, over: object)
     }
 
     // MARK: Universal rights

@@ -45,6 +45,7 @@ extension Stage {
         case .ownershipIgnored: "ownership_ignored"
         case .root, .rootNoExecuteBit: "root"
         case .ownerRight: "owner_right"
+        case .capability: "capability"
         case .entry: "acl"
         case .flags: "flags"
         case .mode: "posix"

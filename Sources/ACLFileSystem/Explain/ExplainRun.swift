@@ -27,7 +27,7 @@ struct ExplainRun<C: Credential> {
     }
 
     let explainer: Explainer
-    let credential: C
+    var credential: C
     let volume: VolumeState
     private var steps: [RawStep] = []
     private var considered: [RawEntry] = []
@@ -315,6 +315,9 @@ struct ExplainRun<C: Credential> {
             }
         }
         denial = decision.denial?.errno.name
+        if denial != nil, let lack = credential.lack(decision.stage, operation, over: facts.object ?? facts.parent) {
+            notes.append("\(lack): judged as any other user is (docs/authorization.md 3.12)")
+        }
         return decision.isAllowed
     }
 

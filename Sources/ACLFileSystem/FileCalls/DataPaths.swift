@@ -64,16 +64,16 @@ extension DataPaths {
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // A write by passthrough clears set-id bits for every caller; a write by root must leave them (docs/authorization.md 6.7).
-        let hasSetID = !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+        // A write by passthrough clears set-id bits for every caller; one that leaves them must not take it (docs/authorization.md 6.7).
+        let keepsSetID = !clearsSetID && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             // The answer to an open has been sent when the server refuses what an entry allows.
             allowsPassthrough: object.facts.leavesNothingToJudge && !tree.opensAsCaller(device: object.status.device),
             isUncached: clearsSetID,
             // After fcntl(2) has cleared O_APPEND, the backing file would still have it. It knows nothing of this mount's `sync`.
             mustReachDaemon: writes
-                && (intent.contains(.append) || synchronous.coversWrites
-                    || caller.uid == 0 && (hasSetID || mayNeedReserve(object.descriptor))),
+                && (intent.contains(.append) || synchronous.coversWrites || keepsSetID
+                    || caller.uid == 0 && mayNeedReserve(object.descriptor)),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // OPEN for execution has neither mode, and reads.
             reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)

@@ -118,9 +118,9 @@ extension MetadataChanges {
         return true
     }
 
-    /// Clears the set-id bits of a file before a change of its content, unless root makes it.
-    func clearSetIDUnlessRoot(of object: ObjectState, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
-        guard caller.uid != 0, try clearSetID(of: object, holding: hold) else { return }
+    /// Clears the set-id bits of a file before a change of its content, unless the caller's changes leave them.
+    func clearSetIDUnlessKept(of object: ObjectState, _ caller: Caller, holding hold: MetadataHold) throws(Errno) {
+        guard object.status.mode & 0o6000 != 0, !judge.keepsSetID(caller), try clearSetID(of: object, holding: hold) else { return }
         if let node = object.node { kernel.invalidateAttributes(of: node) }
     }
 

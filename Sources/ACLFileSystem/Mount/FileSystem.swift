@@ -42,13 +42,15 @@ public final class FileSystem: Sendable {
     ///   - mounts: the mounts of the same backing tree.
     ///   - profile: confines the mount; nil if nothing does.
     ///   - base: of a confined mount, the mount whose volume it shows.
+    ///   - lent: of a confined mount, capabilities that count for root in it.
     ///   - identities: what a file says of identities from elsewhere; nil without one. A confined mount uses that of its base.
     ///   - audit: the log of decisions; ends with the mount.
     ///   - creationNotes: of objects that are being created; removed with the mount.
     ///   - report: writes a line for the administrator.
     public init(
         tree: BackingTree, options: MountOptions, mounts: TreeMounts = TreeMounts(), profile: SandboxProfile? = nil,
-        base: FileSystem? = nil, identities: IdentityMap? = nil, audit: AuditLog? = nil, creationNotes: CreationNotes? = nil,
+        base: FileSystem? = nil, lent: Capabilities = [], identities: IdentityMap? = nil, audit: AuditLog? = nil,
+        creationNotes: CreationNotes? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         (self.options, self.mounts, self.base, self.report) = (options, mounts, base, report)
@@ -57,7 +59,8 @@ public final class FileSystem: Sendable {
         let generation = UInt64.random(in: 1...UInt64(UInt32.max))
         loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache, tree, share.followed) }, share)
         judge = Judge(
-            options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation)
+            options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation,
+            lent: lent)
         kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         let synchronous = base?.operations.durable.rule ?? SynchronousRule(options, tree)
         data = DataPaths(

@@ -156,7 +156,7 @@ extension AttributeOperations {
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
             try permitTruncation(object, handle, caller)
-            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+            try metadata.clearSetIDUnlessKept(of: object, caller, holding: .reading)
             return object
         }
         do throws(Errno) {
@@ -224,7 +224,7 @@ extension AttributeOperations {
             try metadata.changeIDs(of: object, uid: changes.uid, gid: changes.gid)
         }
         if let size = changes.size {
-            if caller.uid != 0 { try metadata.clearSetID(of: object) }
+            if object.status.mode & 0o6000 != 0, !judge.keepsSetID(caller) { try metadata.clearSetID(of: object) }
             try held.makeCall(on: object) { () throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
                     defer { kernel.invalidateContent(of: object.object) }
@@ -239,7 +239,9 @@ extension AttributeOperations {
             // FAT's only bit of the mode is its read-only bit, which stands for a flag. So chmod has no effect there, as chown has none.
             let stored = AttributeEffect.storedMode(FileMode(rawValue: UInt16(mode & 0o7777)), on: judge.volume)
             try held.makeCall(on: object) { () throws(Errno) in try Syscall.fchmod(descriptor, mode: UInt32(stored.rawValue)) }
-        } else if changes.killSetID, caller.uid != 0, precedesWrite(changes, to: object, caller) {
+        } else if changes.killSetID, object.status.mode & 0o6000 != 0, precedesWrite(changes, to: object, caller),
+            !judge.keepsSetID(caller)
+        {
             try metadata.clearSetID(of: object)
         }
         if let times {

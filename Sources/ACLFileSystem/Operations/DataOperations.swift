@@ -158,8 +158,9 @@ extension DataOperations {
     }
 
     /// Clears set-id bits before a write by a caller other than root (docs/authorization.md 6.7). The kernel says when.
-    private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller) throws(Errno) {
+    private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller, unlessKept: Bool = false) throws(Errno) {
         if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
+        if unlessKept, judge.keepsSetID(caller) { return }
         if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
         try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
     }
@@ -239,7 +240,7 @@ extension DataOperations {
             let beyondEnd = adds && offset >= 0 && UInt64(offset) >= object.status.size
             try judge.permit(.allocate(addsBeyondEnd: beyondEnd), through: file, flags: object.facts.flags)
             if mode & (AllocateFlag.zeroRange | AllocateFlag.punchHole) != 0 || mode == 0 {
-                try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+                try metadata.clearSetIDUnlessKept(of: object, caller, holding: .reading)
             }
             return object.status.size
         }
@@ -263,7 +264,7 @@ extension DataOperations {
         try judge.permit(.write(addsAtEnd: false), through: to)
         if leavesToKernel(from, to) { throw .opnotsupp }
         defer { kernel.invalidateContent(of: to.node.object) }
-        if caller.uid != 0 { try clearSetIDBeforeWriting(to: to, caller) }
+        try clearSetIDBeforeWriting(to: to, caller, unlessKept: true)
         let (input, output) = (try from.descriptor(), try to.descriptor())
         let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
         let count = try waiting { () throws(Errno) in

@@ -130,7 +130,7 @@ extension OpenOperations {
         // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
         // are no mappings; where they cannot be excluded, opening for writing clears the bits.
         let clearsSetID =
-            isWritable && caller.uid != 0 && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+            isWritable && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) && !judge.keepsSetID(caller)
         let dataPath = try data.acquireDataPath(
             object,
             data.makeDemand(
@@ -149,7 +149,7 @@ extension OpenOperations {
             share.watched.noteReader(object.object.key)
         }
         if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
-            try metadata.clearSetIDUnlessRoot(of: object, caller, holding: .reading)
+            try metadata.clearSetIDUnlessKept(of: object, caller, holding: .reading)
         }
         return OpenFile(
             node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,

@@ -42,7 +42,14 @@ final class XattrOperations: Sendable {
 extension XattrOperations {
     /// Whether a removal of capabilities succeeds without effect: the kernel sends it in a user's name before a change. That change is judged
     /// by itself and removes them; if it is denied, the file keeps them.
-    func leavesToChange(_ name: XattrName, _ caller: Caller) -> Bool { caller.uid != 0 && name.isCapabilities }
+    private func leavesToChange(_ name: XattrName, of object: ObjectFacts, _ caller: Caller) -> Bool {
+        name.isCapabilities && !judge.holds(.setfcap, over: object, caller)
+    }
+
+    /// Whether the caller may not set the attribute, whatever entries grant.
+    private func isForbidden(_ name: XattrName, _ object: ObjectState, _ caller: Caller) -> Bool {
+        !judge.holds(name.isCapabilities ? .setfcap : .sysAdmin, over: object.facts, caller)
+    }
 
     func getXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) -> [UInt8] {
         let kind = XattrName(name)
@@ -157,8 +164,7 @@ extension XattrOperations {
                 try requireLegalLayout(stored, value, object, caller)
                 try metadata.storeXattr(stored, value, flags, object, caller)
             case .security(let stored), .trusted(let stored):
-                // Only root sets these, even if entries grant it.
-                try judge.permit(.setXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                try judge.permit(.setXattr(isProtected: isForbidden(kind, object, caller)), operands, caller, about: object)
                 try metadata.storeXattr(stored, value, flags, object, caller)
             case .protected, .effective: try judge.permit(.setXattr(isProtected: true), operands, caller, about: object)
             case .ownerGUID:
@@ -192,7 +198,11 @@ extension XattrOperations {
 
     func removeXattr(_ id: NodeID, _ name: UnsafePointer<CChar>, _ caller: Caller) throws(Errno) {
         let kind = XattrName(name)
-        if leavesToChange(kind, caller) { return }
+        if kind.isCapabilities,
+            try share.lock.withReadLock({ () throws(Errno) in leavesToChange(kind, of: try loader.load(id).facts, caller) })
+        {
+            return
+        }
         if try held.runUnlessHeld(caller, { () throws(Errno) in try performRemoveXattr(id, kind, caller) }) != nil { return }
         try held.runHeldChange(id, caller) { [self] () throws(Errno) in try performRemoveXattr(id, kind, caller) }
     }
@@ -217,7 +227,8 @@ extension XattrOperations {
                 try judge.permit(.removeXattr(isProtected: false), operands, caller, about: object)
                 try metadata.removeXattr(stored, object)
             case .security(let stored), .trusted(let stored):
-                try judge.permit(.removeXattr(isProtected: caller.uid != 0), operands, caller, about: object)
+                if leavesToChange(kind, of: object.facts, caller) { return }
+                try judge.permit(.removeXattr(isProtected: isForbidden(kind, object, caller)), operands, caller, about: object)
                 if kind.isCapabilities { return try metadata.removeCapabilities(stored, object) }
                 try metadata.removeXattr(stored, object)
             case .protected, .effective: try judge.permit(.removeXattr(isProtected: true), operands, caller, about: object)
@@ -252,7 +263,8 @@ extension XattrOperations {
                 switch XattrName(name) {
                 case .user:
                     for shown in options.xattrSpelling.listed(name) { list += shown + [0] }
-                case .security, .trusted: if caller.uid == 0 { list += name + [0] }
+                case .security: if caller.uid == 0 { list += name + [0] }
+                case .trusted: if judge.holds(.sysAdmin, over: nil, caller) { list += name + [0] }
                 default: break
                 }
             }

@@ -32,7 +32,7 @@ extension Inquiry {
     ///   - facts: the objects of the operation. A missing object that the operation needs is denied.
     /// - Returns: the decision of the first check that refuses, else that of the last check.
     public mutating func authorize(_ operation: Operation, _ facts: FactsByRole) -> Decision {
-        if operation.changesOwnership, volume.unknown99, !credential.isRoot {
+        if operation.changesOwnership, volume.unknown99, credential.uid != 0 {
             var substituted = facts
             replaceUnknownIDs(of: &substituted.object)
             return decide(operation, substituted)
@@ -45,7 +45,7 @@ extension Inquiry {
         guard let object = facts.object,
             let check = onlyCheck(of: operation, object.kind, isWithinParent: facts.parent != nil)
         else { return decideFully(operation, facts) }
-        if let error = structuralError(of: operation, object.kind, object.mode, isRoot: credential.isRoot) {
+        if let error = structuralError(of: operation, object.kind, object.mode, makesDevices: credential.makesDevices) {
             return conclude(error)
         }
         if let role = sandboxRefusal(check) { return conclude(.deny(.EPERM, .sandbox(role))) }
@@ -57,12 +57,21 @@ extension Inquiry {
 
     /// Decides operations with several checks, with values that may be illegal, or with errors of their own.
     private mutating func decideFully(_ operation: Operation, _ facts: FactsByRole) -> Decision {
-        let isRoot = credential.isRoot
-        if let error = structuralError(of: operation, facts.object?.kind, facts.object?.mode, isRoot: isRoot) {
+        if let error = structuralError(of: operation, facts.object?.kind, facts.object?.mode, makesDevices: credential.makesDevices) {
             return conclude(error)
         }
-        var isOwner = false
-        if operation.dependsOnOwner, let object = facts.object { isOwner = ownership(of: object) == .member }
+        var (isOwner, isRoot) = (false, false)
+        if operation.dependsOnOwner, let object = facts.object {
+            isRoot = credential.isRoot
+            isOwner = ownership(of: object) == .member
+            if !isRoot, !isOwner {
+                if operation.changesOwnership {
+                    isRoot = credential.capabilities(over: object).contains(.chown)
+                } else {
+                    isOwner = operation.isForOwners && credential.capabilities(over: object).contains(.fowner)
+                }
+            }
+        }
         guard let checks = requiredRights(for: operation, facts: facts, isRoot: isRoot, isOwner: isOwner) else {
             return conclude(.deny(.EPERM, .precondition(.unmapped)))
         }
@@ -157,19 +166,21 @@ extension Inquiry {
             }
             return .allow(check.rights.isEmpty ? .implicit : .root)
         }
-        return evaluateOrdinary(check, object, parentRole, facts)
+        let decision = evaluateOrdinary(check, object, parentRole, facts, Lift())
+        return decision.isAllowed ? decision : evaluateByCapabilities(decision, check, object, parentRole, facts)
     }
 
     /// Steps 6 to 9 for every caller but root.
+    /// - Parameter lift: what capabilities decide; nothing in the first evaluation of a check.
     @inline(__always)
-    private mutating func evaluateOrdinary(
-        _ check: Check, _ object: ObjectFacts, _ parentRole: ObjectRole?, _ facts: FactsByRole
+    mutating func evaluateOrdinary(
+        _ check: Check, _ object: ObjectFacts, _ parentRole: ObjectRole?, _ facts: FactsByRole, _ lift: Lift
     ) -> Decision {
         var stage = Stage.implicit
         // Two rights ask about the flags only; step 8 answers them.
         var rights = check.rights.subtracting([.linkTarget, .checkImmutable])
         let owner = ownership(of: object)
-        let isOwner = owner == .member
+        let isOwner = owner == .member || lift.owns
         // Rights that an owner always has, and a right that taking ownership includes.
         if isOwner, !rights.isDisjoint(with: [.readSecurity, .writeSecurity]) {
             let ownersRights = rights.intersection([.readSecurity, .writeSecurity])
@@ -178,11 +189,12 @@ extension Inquiry {
             observer.stage(stage, granted: ownersRights)
         }
         if rights.contains(.changeOwner) { rights.remove(.writeSecurity) }
+        rights.subtract(lift.rights)
 
         // Step 7: entries.
         var deleteIsUndecided = false
         if let parentRole, let parent = facts[parentRole] {
-            switch deleteByEntries(object, check.role, parent, parentRole) {
+            switch deleteByEntries(object, check.role, parent, parentRole, lift) {
             case .refused(let decision): return decision
             case .allowed(let by):
                 stage = by
@@ -193,7 +205,7 @@ extension Inquiry {
         var leftover = rights
         let others = parentRole == nil ? rights : rights.subtracting(.delete)
         if !others.isEmpty {
-            switch scan(rights, object, as: check.role) {
+            switch scan(lift.passesObject ? others : rights, object, as: check.role) {
             case .denied(let index): return .deny(.EACCES, .entry(check.role, index))
             case .allowed(let index):
                 stage = .entry(check.role, index)
@@ -208,7 +220,7 @@ extension Inquiry {
 
         // Step 9: mode bits, for the rights that no entry decided.
         if deleteIsUndecided, let parentRole, let parent = facts[parentRole] {
-            let decision = deleteByMode(object, parent, parentRole)
+            let decision = deleteByMode(object, parent, parentRole, lift)
             if !decision.isAllowed { return decision }
             stage = decision.stage
             observer.stage(stage, granted: .delete)

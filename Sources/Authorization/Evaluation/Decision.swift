@@ -28,6 +28,8 @@ public enum Stage: Sendable, Hashable {
     case root
     case rootNoExecuteBit
     case ownerRight
+    /// A capability of a caller who is not root, or counts as root only by it (3.12).
+    case capability(Capabilities)
     case entry(ObjectRole, Int)
     case flags(ObjectRole)
     case mode(ModeClass, ObjectRole)

@@ -82,6 +82,15 @@ public enum Operation: Sendable, Hashable {
         }
     }
 
+    /// Whether only the owner and root may make some values of the change.
+    var isForOwners: Bool {
+        switch self {
+        case .chmod(let mode): mode.contains(.setUser)
+        case .setTimes(let access, let modification): access == .chosen || modification == .chosen
+        default: false
+        }
+    }
+
     var changesOwnership: Bool {
         switch self {
         case .chown, .setOwner, .setGroup: true

@@ -9,6 +9,8 @@ public struct Check: Sendable, Hashable {
     public var changesAttributes = false
     /// The check belongs to a change of flags. The object's own flags do not forbid it, as far as securelevel allows.
     public var changesFlags = false
+    /// The check belongs to a change of the owner or the group.
+    public var changesOwner = false
 
     /// - Parameters:
     ///   - rights: the rights that the caller needs; empty if the check asks about volume and flags only.
@@ -60,7 +62,8 @@ func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @au
 }
 
 /// The table of docs/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
-/// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times).
+/// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times); who may
+/// change owners counts as root in the first.
 func requiredRights(for operation: Operation, facts: FactsByRole, isRoot: Bool, isOwner: Bool) -> CheckList? {
     let kind = facts.object?.kind
     switch operation {
@@ -137,12 +140,14 @@ private func attributeChange(_ rights: Rights) -> CheckList {
 
 private func ownerChange(uid: UInt32?, gid: UInt32?, of object: ObjectFacts?, isRoot: Bool) -> CheckList {
     if uid == nil, gid == nil { return CheckList(Check([], on: .object)) }
-    if let uid, uid != object?.owningUser { return attributeChange(.changeOwner) }
-    if let gid, gid != object?.owningGroup { return attributeChange(.writeSecurity) }
+    if let uid, uid != object?.owningUser { return identityChange(.changeOwner, isRoot: isRoot) }
+    if let gid, gid != object?.owningGroup { return identityChange(.writeSecurity, isRoot: isRoot) }
     return identityChange(nil, isRoot: isRoot)
 }
 
 /// nil: nothing changes. Root's flags are checked nevertheless; other callers need no right (6.3).
 private func identityChange(_ right: Rights?, isRoot: Bool) -> CheckList {
-    attributeChange(right ?? (isRoot ? .checkImmutable : []))
+    var check = Check(right ?? (isRoot ? .checkImmutable : []), on: .object)
+    (check.changesAttributes, check.changesOwner) = (true, true)
+    return CheckList(check)
 }

@@ -42,6 +42,7 @@ extension Stage {
         case .root: "root"
         case .rootNoExecuteBit: "root:no_x_bit"
         case .ownerRight: "owner_right"
+        case .capability(let capability): "capability:\(capability.names.joined(separator: "+"))"
         case .entry(let role, let index): "acl:\(role.name)[\(index)]"
         case .flags(let role): "flags:\(role.name)"
         case .mode(let modeClass, let role): "posix:\(modeClass):\(role.name)"

@@ -33,7 +33,7 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
     if object.kind == .file, volume.forbidsExecution || object.mode.isDisjoint(with: .anyExecute) {
         allowed.remove(.execute)
     }
-    // No entry refuses root, but one that refuses another caller is enough.
+    // No entry refuses root, but one that refuses another caller is enough. A capability only adds.
     return allowed.subtracting(denied)
 }
 
@@ -46,4 +46,6 @@ public struct SoleUser: Credential, Sendable, Hashable {
 
     public func membership(inGroup gid: UInt32) -> Membership { gid == self.gid ? .member : .unknown }
     public func membership(of guid: GUID) -> Membership { .unknown }
+    /// The user's processes may have given up any.
+    public func capabilities(over object: ObjectFacts?) -> Capabilities { [] }
 }

@@ -6,41 +6,52 @@ extension Inquiry {
         guard let object = facts.object else { return nil }
         let illegal = Decision.deny(.EPERM, .attributePolicy)
         if case .chflags(let flags) = operation { return flagsChangeIsLegal(flags, object) ? nil : illegal }
-        if credential.isRoot || volume.ignoresOwnership { return nil }
+        if volume.ignoresOwnership || !isIllegal(operation, object, isOwner: isOwner) { return nil }
+        return capabilitiesPermit(operation, object, isOwner: isOwner) ? nil : illegal
+    }
+
+    /// Whether the values are illegal for a caller with these ids and no capability but root's.
+    private mutating func isIllegal(_ operation: Operation, _ object: ObjectFacts, isOwner: Bool) -> Bool {
+        if credential.isRoot {
+            // Root of a container may lack this one. The others are what makes root.
+            guard case .chmod(let mode) = operation, mode.contains(.setGroup) else { return false }
+            return !credential.capabilities(over: nil).contains(.fsetid)
+        }
         switch operation {
         case .chmod(let mode):
             // 6.1: illegal bits are refused, never silently cleared. An unknown membership does not help.
-            if mode.contains(.setGroup), groupMembership(of: object) != .member { return illegal }
-            if mode.contains(.setUser), !isOwner { return illegal }
+            if mode.contains(.setGroup), groupMembership(of: object) != .member { return true }
+            if mode.contains(.setUser), !isOwner { return true }
         case .chown(let uid, let gid):
-            if let uid, uid != object.owningUser, uid != credential.uid { return illegal }
-            if let gid, gid != object.owningGroup, credential.membership(inGroup: gid) != .member { return illegal }
+            if let uid, uid != object.owningUser, uid != credential.uid { return true }
+            if let gid, gid != object.owningGroup, credential.membership(inGroup: gid) != .member { return true }
             // Q6: a caller who does not own the object is refused even if the ids do not change, as in POSIX.
             if uid != nil || gid != nil, !isOwner, uid == nil || uid == object.owningUser,
                 gid == nil || gid == object.owningGroup
             {
-                return illegal
+                return true
             }
         case .setOwner(let owner):
-            if owner == object.ownerGUID { return isOwner ? nil : illegal }
+            if owner == object.ownerGUID { return !isOwner }
             // 6.3: the caller's own identity, or none.
-            if let owner, owner != GUID(user: credential.uid) { return illegal }
+            if let owner, owner != GUID(user: credential.uid) { return true }
         case .setGroup(let group):
-            if group == object.groupGUID { return isOwner ? nil : illegal }
+            if group == object.groupGUID { return !isOwner }
             // 6.3: a group of the caller, or none.
-            if let group, membership(inGroup: group) != .member { return illegal }
+            if let group, membership(inGroup: group) != .member { return true }
         case .setTimes(let access, let modification):
             // 6.4: a caller who does not own the object may only set "now".
-            if !isOwner, access == .chosen || modification == .chosen { return illegal }
+            if !isOwner, access == .chosen || modification == .chosen { return true }
         default: break
         }
-        return nil
+        return false
     }
 
     /// 6.6 rules 1 to 3: only changed bits count.
-    private func flagsChangeIsLegal(_ flags: FileFlags, _ object: ObjectFacts) -> Bool {
+    private mutating func flagsChangeIsLegal(_ flags: FileFlags, _ object: ObjectFacts) -> Bool {
         let changed = flags.symmetricDifference(object.flags).subtracting(.synthetic)
-        return changed.isSubset(of: credential.isRoot ? .rootNameable : .userSettable)
+        return changed.isSubset(of: .userSettable)
+            || changed.isSubset(of: .rootNameable) && credential.capabilities(over: object).contains(.linuxImmutable)
     }
 }
 

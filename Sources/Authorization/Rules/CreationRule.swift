@@ -32,7 +32,7 @@ extension Inquiry {
                 (group, groupGUID) = (gid, nil)
             }
         }
-        if volume.unknown99, group == unknownID, groupGUID == nil, !credential.isRoot { group = gid }
+        if volume.unknown99, group == unknownID, groupGUID == nil, credential.uid != 0 { group = gid }
         var owner = credential.uid
         if ownerComesFromDirectory(parent) {
             owner = parent.owner
@@ -55,20 +55,22 @@ extension Inquiry {
         else { return false }
         return switch volume.ownerFromSetUserDirectory {
         case .never: false
-        case .unlessRoot: !credential.isRoot
+        case .unlessRoot: credential.uid != 0
         case .always: true
         }
     }
 
     /// Set-id bits that mkfifo and mknod may not set. The right on the directory is checked first (9a.4).
     mutating func illegalCreation(_ request: CreationRequest, in parent: ObjectFacts) -> Decision? {
-        if credential.isRoot || volume.ignoresOwnership { return nil }
+        if volume.ignoresOwnership { return nil }
         if request.kind == .file || request.kind == .directory || request.kind == .symlink { return nil }
         let mode = FileMode(rawValue: request.mode.rawValue & ~request.umask)
-        if mode.contains(.setGroup), groupMembership(of: parent) != .member {
+        if mode.contains(.setGroup), !credential.isRoot, groupMembership(of: parent) != .member,
+            !credential.capabilities(over: parent).contains(.fsetid)
+        {
             return .deny(.EPERM, .attributePolicy)
         }
-        if mode.contains(.setUser), ownerComesFromDirectory(parent) { return .deny(.EPERM, .attributePolicy) }
+        if mode.contains(.setUser), ownerComesFromDirectory(parent), !credential.isRoot { return .deny(.EPERM, .attributePolicy) }
         return nil
     }
 }

@@ -16,15 +16,16 @@ enum DeleteByEntries {
 
 extension Inquiry {
     mutating func deleteByEntries(
-        _ object: ObjectFacts, _ role: ObjectRole, _ parent: ObjectFacts, _ parentRole: ObjectRole
+        _ object: ObjectFacts, _ role: ObjectRole, _ parent: ObjectFacts, _ parentRole: ObjectRole, _ lift: Lift
     ) -> DeleteByEntries {
         switch scan(.delete, object, as: role) {
-        case .denied(let index): return .refused(.deny(.EACCES, .entry(role, index)))
+        case .denied(let index):
+            if !lift.passesObject { return .refused(.deny(.EACCES, .entry(role, index))) }
         case .allowed(let index): return .allowed(.entry(role, index))
         case .undecided: break
         }
         switch scan(.deleteChild, parent, as: parentRole) {
-        case .denied(let index): return .refused(.deny(.EACCES, .entry(parentRole, index)))
+        case .denied(let index): return lift.passesDirectory ? .silent : .refused(.deny(.EACCES, .entry(parentRole, index)))
         case .allowed(let index): return .allowed(.entry(parentRole, index))
         case .undecided: return .silent
         }
@@ -33,11 +34,13 @@ extension Inquiry {
     /// Decides where both lists are silent: w on the directory for the caller's class, then the sticky bit. An owner of the object
     /// without this w is refused.
     mutating func deleteByMode(
-        _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: ObjectRole
+        _ object: ObjectFacts, _ parent: ObjectFacts, _ parentRole: ObjectRole, _ lift: Lift
     ) -> Decision {
-        let decision = modeDecision(2, parent, as: parentRole, owner: ownership(of: parent))
+        let decision =
+            lift.passesDirectory
+            ? .allow(.capability(.dacOverride)) : modeDecision(2, parent, as: parentRole, owner: ownership(of: parent))
         if !decision.isAllowed { return decision }
-        if parent.mode.contains(.sticky), ownership(of: object) != .member, ownership(of: parent) != .member {
+        if parent.mode.contains(.sticky), !lift.owns, ownership(of: object) != .member, ownership(of: parent) != .member {
             return .deny(.EACCES, .sticky)
         }
         return decision

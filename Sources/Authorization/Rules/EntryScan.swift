@@ -70,7 +70,7 @@ extension Inquiry {
     }
 
     /// Whether the caller owns the object. If a group owns it, each of its members is an owner (Q5).
-    mutating func ownership(of object: ObjectFacts) -> Membership {
+    public mutating func ownership(of object: ObjectFacts) -> Membership {
         if let guid = object.ownerGUID {
             switch Principal(guid) {
             case .user(let uid): return uid == credential.uid && uid != .max ? .member : .notMember
@@ -78,14 +78,14 @@ extension Inquiry {
             default: return membership(inGroup: guid)
             }
         }
-        if volume.unknown99, object.owner == 99, !credential.isRoot { return .member }
+        if volume.unknown99, object.owner == 99, credential.uid != 0 { return .member }
         return object.owner == credential.uid && object.owner != .max ? .member : .notMember
     }
 
     /// Whether the caller belongs to the object's group.
     mutating func groupMembership(of object: ObjectFacts) -> Membership {
         if let guid = object.groupGUID { return membership(inGroup: guid) }
-        if volume.unknown99, object.group == 99, !credential.isRoot { return .member }
+        if volume.unknown99, object.group == 99, credential.uid != 0 { return .member }
         return credential.membership(inGroup: object.group)
     }
 

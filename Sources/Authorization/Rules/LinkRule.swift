@@ -10,14 +10,14 @@ extension Inquiry {
     // Not inlined, because only links come here.
     @inline(never)
     mutating func protectedLink(_ operation: Operation, _ facts: FactsByRole) -> Decision? {
-        guard case .link = operation, volume.protectsHardLinks, !volume.ignoresOwnership, !volume.isReadOnly, !credential.isRoot,
-            let object = facts.object, ownership(of: object) != .member
+        guard case .link = operation, volume.protectsHardLinks, !volume.ignoresOwnership, !volume.isReadOnly, let object = facts.object,
+            ownership(of: object) != .member, !credential.isRoot
         else { return nil }
         if mayBePinned(object) {
             let check = Check([.read, .write], on: .object)
             if sandbox.permits(check.rights, on: check.role), evaluate(check, object, facts).isAllowed { return nil }
         }
-        return .deny(.EPERM, .precondition(.protectedLink))
+        return credential.capabilities(over: object).contains(.fowner) ? nil : .deny(.EPERM, .precondition(.protectedLink))
     }
 
     /// Whether a second name may keep the object: not a special file, a symlink, or a program with set-id bits, which would survive

@@ -1,7 +1,7 @@
 /// The structural errors that precede the sandbox stage, operation by operation (docs/authorization.md 2.2 "first"). The function
 /// that looks up the objects decides existence, names and moves across volumes.
 @inline(__always)
-func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, isRoot: Bool) -> Decision? {
+func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, makesDevices: @autoclosure () -> Bool) -> Decision? {
     switch operation {
     case .open(let intent):
         if intent.contains(.execute), let kind, kind != .file {
@@ -25,7 +25,7 @@ func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileM
     case .removeDirectory:
         if kind != .directory { return .deny(.ENOTDIR, .precondition(.notDirectory)) }
     case .create(let request):
-        if request.kind == .characterDevice || request.kind == .blockDevice, !isRoot {
+        if request.kind == .characterDevice || request.kind == .blockDevice, !makesDevices() {
             return .deny(.EPERM, .precondition(.superuser))
         }
     default: break

@@ -12,7 +12,7 @@ extension Rule {
         Rule(9, .authorization("1.4")),
         Rule(10, .authorization("1.4")),
         Rule(11, .authorization("3.7")),
-        Rule(12, .authorization("3.5"), [6, 15, 72]),
+        Rule(12, .authorization("3.5, 3.12"), [6, 15, 72]),
         Rule(13, .authorization("3.5"), [26, 29, 74, 83]),
         Rule(14, .authorization("3.5")),
         Rule(15, .authorization("3.6"), [32]),

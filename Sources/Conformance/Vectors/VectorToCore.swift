@@ -150,6 +150,7 @@ public struct VectorCredential: Credential, Sendable {
     var optsOut: Bool
     var isUnknown: Bool
     var directory: [UInt32: VectorGroup]
+    public var capabilities: Capabilities
 
     public init(_ cred: VectorCred, groups: [UInt32: VectorGroup], usesRealIDs: Bool = false) {
         uid = usesRealIDs ? cred.ruid ?? cred.uid : cred.uid
@@ -158,7 +159,10 @@ public struct VectorCredential: Credential, Sendable {
         optsOut = cred.directoryOptOut ?? false
         isUnknown = cred.groupsUnknown ?? false
         directory = groups
+        capabilities = uid == 0 ? .all : []
     }
+
+    public func capabilities(over object: ObjectFacts?) -> Capabilities { capabilities }
 
     public func membership(inGroup group: UInt32) -> Membership {
         if group == gid || supplementary.contains(group) || (!optsOut && isListed(in: group)) { return .member }

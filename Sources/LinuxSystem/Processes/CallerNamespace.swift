@@ -15,17 +15,24 @@ public enum CallerNamespace: Hashable, Sendable {
         public var keepsGroups = false
         /// The user who made it; of nested ones, who made the outermost. nil if that is unknown.
         public var maker: UInt32?
+        /// The ids of this process's namespace that it maps; empty if they were not asked for.
+        public var users: [ClosedRange<UInt32>] = []
+        public var groups: [ClosedRange<UInt32>] = []
 
         public init(keepsGroups: Bool = false, maker: UInt32? = nil) { (self.keepsGroups, self.maker) = (keepsGroups, maker) }
     }
 
     /// The namespace of a thread. The thread must wait meanwhile, as one does whose request is served: then it changes nothing of this.
-    /// - Parameter isSubordinate: whether a user may map this gid into a namespace without being a member of the group.
-    public static func of(thread tid: Int32, isSubordinate: (UInt32) -> Bool) -> CallerNamespace {
+    /// - Parameters:
+    ///   - wantsIDs: whether to learn which ids another namespace maps.
+    ///   - isSubordinate: whether a user may map this gid into a namespace without being a member of the group.
+    public static func of(thread tid: Int32, wantsIDs: Bool, isSubordinate: (UInt32) -> Bool) -> CallerNamespace {
         do throws(Errno) {
             guard try !isOwn(tid) else { return .own }
             let namespace = SharedDescriptor(try Syscall.open("/proc/\(tid)/ns/user", OpenFlag.readOnly))
-            return .other(examine(namespace, of: tid, isSubordinate))
+            var other = examine(namespace, of: tid, isSubordinate)
+            if wantsIDs { (other.users, other.groups) = (ids("/proc/\(tid)/uid_map"), ids("/proc/\(tid)/gid_map")) }
+            return .other(other)
         } catch { return isMappedAlike(tid) ? .own : .other(Other()) }
     }
 
@@ -132,6 +139,13 @@ public enum CallerNamespace: Hashable, Sendable {
         var inside: UInt32
         var outside: UInt32
         var count: UInt32
+    }
+
+    private static func ids(_ path: String) -> [ClosedRange<UInt32>] {
+        (extents(path) ?? []).compactMap { extent in
+            let (end, isTooFar) = extent.outside.addingReportingOverflow(extent.count)
+            return extent.count == 0 ? nil : extent.outside...(isTooFar ? .max : end - 1)
+        }
     }
 
     private static func extents(_ path: String) -> [Extent]? {

@@ -12,25 +12,31 @@ public struct ThreadIdentity: Hashable, Sendable {
     public var groups: [UInt32]?
     /// Clock ticks since boot.
     public var startTime: UInt64
+    /// The capabilities in effect and those that the thread may put into effect, by number; 0 if they cannot be read.
+    public var effective: UInt64 = 0
+    public var permitted: UInt64 = 0
     /// The user namespace.
     public var namespace = CallerNamespace.other(.init())
 
     /// - Parameters:
     ///   - tid: the thread, which waits meanwhile.
+    ///   - capabilities: those that the caller of this function knows. Of a thread with none of them no more is read.
     ///   - isSubordinate: as for `CallerNamespace.of`.
     /// - Throws: noent or srch if there is no such thread, io if the text of /proc cannot be parsed.
-    public static func read(tid: Int32, isSubordinate: (UInt32) -> Bool = { _ in true }) throws(Errno) -> ThreadIdentity {
+    public static func read(
+        tid: Int32, capabilities: UInt64 = 0, isSubordinate: (UInt32) -> Bool = { _ in true }
+    ) throws(Errno) -> ThreadIdentity {
         let stat = try Syscall.open("/proc/\(tid)/stat", OpenFlag.readOnly)
         let before = try startTime(stat.rawValue)
         let status = try Syscall.open("/proc/\(tid)/status", OpenFlag.readOnly)
         let text = try Syscall.readAll(status.rawValue)
-        let namespace = CallerNamespace.of(thread: tid, isSubordinate: isSubordinate)
+        guard var result = ThreadIdentity(status: text, startTime: before) else { throw .io }
+        let wantsIDs = (result.effective | result.permitted) & capabilities != 0
+        result.namespace = CallerNamespace.of(thread: tid, wantsIDs: wantsIDs, isSubordinate: isSubordinate)
         // The open file belongs to the thread, not to its number: reading it again fails if the thread has ended.
         try Syscall.lseek(stat.rawValue, offset: 0, whence: Seek.set)
         let after = try startTime(stat.rawValue)
-        guard var result = ThreadIdentity(status: text, startTime: before) else { throw .io }
         if before != after { result.groups = nil }
-        result.namespace = namespace
         return result
     }
 
@@ -50,6 +56,8 @@ public struct ThreadIdentity: Hashable, Sendable {
         else { return nil }
         (fsuid, fsgid, ruid, rgid) = (uid[3], gid[3], uid[0], gid[0])
         (self.groups, self.startTime) = (groups, startTime)
+        effective = Self.bits(of: "CapEff:", in: text) ?? 0
+        permitted = Self.bits(of: "CapPrm:", in: text) ?? 0
     }
 
     private static func startTime(_ descriptor: Int32) throws(Errno) -> UInt64 {
@@ -66,16 +74,30 @@ public struct ThreadIdentity: Hashable, Sendable {
         return number(fields[19])
     }
 
-    /// The kernel escapes a newline in a name, so a line that begins with a label is the right line.
     private static func numbers(of label: StaticString, in text: [UInt8]) -> [UInt32]? {
+        guard let line = line(label, in: text) else { return nil }
+        var numbers: [UInt32] = []
+        for field in line.split(whereSeparator: isSpace) {
+            guard let value = number(field), let id = UInt32(exactly: value) else { return nil }
+            numbers.append(id)
+        }
+        return numbers
+    }
+
+    /// The one number of a line, in hexadecimal digits.
+    private static func bits(of label: StaticString, in text: [UInt8]) -> UInt64? {
+        guard let fields = line(label, in: text)?.split(whereSeparator: isSpace), fields.count == 1 else { return nil }
+        return UInt64(String(decoding: fields[0], as: UTF8.self), radix: 16)
+    }
+
+    /// What follows a label. The kernel escapes a newline in a name, so a line that begins with a label is the right line.
+    private static func line(_ label: StaticString, in text: [UInt8]) -> ArraySlice<UInt8>? {
         label.withUTF8Buffer { label in
-            for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: label) {
-                var numbers: [UInt32] = []
-                for field in line.dropFirst(label.count).split(whereSeparator: isSpace) {
-                    guard let value = number(field), let id = UInt32(exactly: value) else { return nil }
-                    numbers.append(id)
-                }
-                return numbers
+            var start = 0
+            while start < text.count {
+                let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count
+                if text[start..<end].starts(with: label) { return text[(start + label.count)..<end] }
+                start = end + 1
             }
             return nil
         }

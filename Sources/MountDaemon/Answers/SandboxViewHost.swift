@@ -98,7 +98,8 @@ extension MountHost {
                 _ = try profile.table()
             } catch { throw MountFailure(status: MountExit.failed, message: "profile: \(error)") }
             let places = try sandboxPlaces(of: mount, to: peer)
-            let base = AttachedMount.View(base: fileSystem, slot: try ViewSlot(self, of: peer))
+            let base = AttachedMount.View(
+                base: fileSystem, slot: try ViewSlot(self, of: peer), lent: fileSystem.judge.capabilities(of: peer))
             let view: (device: String, descriptor: SharedDescriptor?)
             if isMaker {
                 view = try makeView(of: mount, entry, profile, base)

@@ -1,4 +1,5 @@
 import ACLFileSystem
+import Authorization
 import Glibc
 import LinuxSystem
 import MountOptions
@@ -32,6 +33,8 @@ struct AttachedMount: Sendable {
         var base: FileSystem
         /// Held as long as the view is served.
         var slot: MountHost.ViewSlot
+        /// Capabilities of root, who asked for it.
+        var lent: Capabilities
     }
 
     /// The mount point of a view for `aclfs sandbox run`, which has no path in the daemon's mount namespace.

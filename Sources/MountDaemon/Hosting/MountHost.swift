@@ -76,6 +76,7 @@ final class MountHost: Sendable {
         let profile = try confiningProfile(mount, tree)
         let fileSystem = FileSystem(
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
+            lent: mount.view?.lent ?? [],
             identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
             report: { Journal.note(.warning, $0) })
         let negotiated = NegotiatedFeatures(mount.options, server: tree.sharedFileSystem(of: tree.root))

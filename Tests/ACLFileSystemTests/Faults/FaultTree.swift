@@ -12,7 +12,8 @@ import TestSupport
 /// A backing directory and one mount of it without a kernel, for operations whose system calls fail.
 final class FaultTree {
     static let recordName = "trusted.aclfs"
-    static let root = Caller(uid: 0, gid: 0, tid: 0)
+    /// With the capabilities of this process.
+    static let root = Caller(uid: 0, gid: 0, tid: UInt32(getpid()))
     static let owner = Caller(uid: 501, gid: 501, tid: 0)
     /// Is refused by an entry what the mode lets everybody do.
     static let stranger = Caller(uid: 502, gid: 502, tid: 0)
@@ -38,6 +39,8 @@ final class FaultTree {
         fileSystem = FileSystem(tree: tree, options: Self.options, mounts: mounts, creationNotes: notes)
         another = FileSystem(tree: try Self.tree(source), options: Self.options)
         try fileSystem.join()
+        // Known from now on: where /proc cannot be read root is refused, whatever call was to fail.
+        _ = fileSystem.judge.holds(.chown, over: nil, Self.root)
     }
 
     deinit {
@@ -48,6 +51,7 @@ final class FaultTree {
     private static var options: MountOptions {
         var options = MountOptions()
         options.allowOther = true
+        options.groupsCache = .max
         return options
     }
 
