@@ -36,7 +36,7 @@ package enum Volume {
                 }
             }
             show(settings, tree.path, options.json, sink)
-            for word in IgnoredRulesWarning.words where settings.words.contains(word) {
+            for word in IgnoredRulesWarning.words where !words.isEmpty && settings.words.contains(word) {
                 sink.complain("volume: warning: \(escapedName(source)): on each mount of it \(IgnoredRulesWarning.meaning(of: word))")
             }
             return 0

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Commands lift flags that no call passes, for a moment (docs/security.md "Commands on trees").
-@Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("python3"), "needs root, /dev/fuse, python3"))
+@Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("/usr/bin/python3"), "needs root, /dev/fuse, python3"))
 struct LiftedFlagsTests {
     @Test func nobodyWritesAFileMeanwhile() throws {
         let tree = try TreeFixture()
@@ -12,7 +12,7 @@ struct LiftedFlagsTests {
             mkdir d; for i in $(seq 20); do echo original >d/f$i; done; chown -R 501:20 d; aclfs chflags schg d/f*
             writers=
             for start in 1 11; do
-                setpriv --reuid 501 --regid 20 --clear-groups python3 -c 'import itertools, os, sys
+                setpriv --reuid 501 --regid 20 --clear-groups /usr/bin/python3 -c 'import itertools, os, sys
             for number in itertools.cycle(range(int(sys.argv[1]), int(sys.argv[1]) + 4)):
                 try: file = os.open(f"d/f{number}", os.O_WRONLY | os.O_APPEND)
                 except OSError: continue

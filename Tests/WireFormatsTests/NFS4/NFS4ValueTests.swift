@@ -237,8 +237,7 @@ import Testing
                 ACL([ACE(alice, .allow, .read), ACE(alice, .allow, .read, flags: ACEFlags(rawValue: 0x200))]),
                 NFS4Error(.flagsWithoutForm(0x200), entry: 1), [.named, .numbered]
             ),
-            (ACL([], listFlags: ACL.noInherit), NFS4Error(.listFlagsWithoutForm(ACL.noInherit)), [.named]),
-            (ACL([], listFlags: 1), NFS4Error(.listFlagsWithoutForm(1)), [.named, .numbered]),
+            (ACL([], listFlags: ACL.noInherit | 1), NFS4Error(.listFlagsWithoutForm(1)), [.named, .numbered]),
             (ACL([ACE(.nobody, .deny, .read)]), NFS4Error(.identityWithoutNumber(.nobody), entry: 0), [.numbered]),
             (
                 ACL([ACE(GUID(high: 1, low: 2), .deny, .read)]), NFS4Error(.identityWithoutNumber(GUID(high: 1, low: 2)), entry: 0),
