@@ -170,8 +170,8 @@ public struct ACLDiagnostic: Sendable, Hashable {
 
     public var message: String {
         switch code {
-        case .range: "no position \(index): the ACL has \(count) \(count == 1 ? "entry" : "entries"), counted from 0"
-        case .replaceNoEntry, .noEntry: "no entry \(index): the ACL has \(count) \(count == 1 ? "entry" : "entries"), counted from 0"
+        case .range: "no position \(index): the ACL has \(count == 1 ? "1 entry" : "\(count) entries"), counted from 0"
+        case .replaceNoEntry, .noEntry: "no entry \(index): the ACL has \(count == 1 ? "1 entry" : "\(count) entries"), counted from 0"
         case .tooMany: "\(count) entries, more than the \(ACL.maximumEntryCount) that an ACL can hold"
         case .notCanonical: "the ACL is not in canonical order; give a position with +a#"
         case .notFound: "no entry for this user or group"

@@ -193,7 +193,9 @@ final class ChangeWorker<Change: TreeChange> {
             let planned = try run.change.plan(object, under: list) { () throws(AttributeFailure) in try read(object) }
             defer { if let lacks = planned.lacks { report.leave(object.path, lacks) } }
             // Files are changed many at once, and would be named or not by chance.
-            if planned.isProtected, object.status.isDirectory || run.options.scope == .top { report.keep(object.path, run.change.warningOfMark) }
+            if planned.isProtected, object.status.isDirectory || run.options.scope == .top {
+                report.keep(object.path, run.change.warningOfMark)
+            }
             guard let states = planned.states, states.before != states.after else { return .done(.list(planned.list)) }
             guard object.path.count <= UndoEntry.longestPath || run.undo == nil else {
                 throw .reason("its path has more than \(UndoEntry.longestPath) bytes, which an undo file cannot hold")

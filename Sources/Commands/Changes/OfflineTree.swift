@@ -41,7 +41,7 @@ struct OfflineTree: ChangeableTree {
         if let mount = MountedTree.mount(of: status) {
             throw TreeRefusal(Self.refusal(of: source, on: mount.path))
         }
-        // Nobody keeps anything below a mount point. A share that is mounted over itself is its own source.
+        // No tree is kept below a mount point. A share that is mounted over itself is its own source.
         if let source = Fstab.source(of: path), source != path {
             throw TreeRefusal(
                 "\(shown): not mounted: in /etc/fstab it is the mount point of \(escapedName(source)); mount it, or name that directory")

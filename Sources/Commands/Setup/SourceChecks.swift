@@ -73,7 +73,10 @@ enum SourceChecks {
                 return .problem(shown, "\(name) cannot be read: \(error)", do: "name a directory of this user's own")
             }
         }
-        let room = AttributeRoom.left(directory.rawValue, recordName: name).map { "; other attributes: \(AttributeRoom.text($0)) with the default list_room" } ?? ""
+        let room =
+            AttributeRoom.left(directory.rawValue, recordName: name).map {
+                "; other attributes: \(AttributeRoom.text($0)) with the default list_room"
+            } ?? ""
         if geteuid() == 0, name == "user.aclfs" {
             return .note(
                 shown,

@@ -68,7 +68,7 @@ public enum CallerNamespace: Hashable, Sendable {
     private static func isOwn(_ tid: Int32) throws(Errno) -> Bool { try identity(tid) == ownIdentity }
 
     /// Of how many nested namespaces it is asked whether their processes keep their groups, and how many processes are looked at for that in
-    /// all. Whoever makes more chooses how long others wait; for them it is unknown.
+    /// all. A caller who makes more chooses how long others wait; for such a caller it is unknown.
     private static let mostExamined = 4
     private static let mostProcesses = 32
 

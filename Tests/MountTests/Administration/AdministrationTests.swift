@@ -158,7 +158,8 @@ struct AdministrationTests {
         ] {
             let run = try Spawn.run(
                 tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
-            #expect(run.status == 2 && run.output.contains("with --metadata user it is about what a mount of yours stored"), "\(words): \(run)")
+            #expect(
+                run.status == 2 && run.output.contains("with --metadata user it is about what a mount of yours stored"), "\(words): \(run)")
         }
         #expect(try tree.snapshot() == before)
         let own = try tree.aclfs(as: alice, "strip", "-R", "--metadata", "user", d)
