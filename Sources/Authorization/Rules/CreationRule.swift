@@ -24,9 +24,9 @@ extension Inquiry {
             if parent.mode.contains(.setGroup), !volume.ignoresOwnership {
                 if request.kind == .directory { mode.insert(.setGroup) }
                 // Kernels before 6.0 leave this to the file system: a program must not run as a group that its maker is not in.
-                if request.kind == .file, mode.isSuperset(of: [.setGroup, .groupExecute]), !credential.isRoot {
+                if request.kind == .file, mode.isSuperset(of: [.setGroup, .groupExecute]) {
                     var inquiry = self
-                    if inquiry.groupMembership(of: parent) != .member { mode.remove(.setGroup) }
+                    if !inquiry.credential.isRoot, inquiry.groupMembership(of: parent) != .member { mode.remove(.setGroup) }
                 }
             } else {
                 (group, groupGUID) = (gid, nil)
