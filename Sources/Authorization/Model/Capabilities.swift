@@ -24,7 +24,7 @@ public struct Capabilities: OptionSet, Sendable, Hashable {
 
     /// What root of 3.5 has.
     public static let ofRoot: Capabilities = [.dacOverride, .fowner, .chown]
-    /// What counts in the user namespace of the file system alone, as in the kernel: whoever makes a namespace has them there.
+    /// What counts in the user namespace of the file system alone, as in the kernel: the maker of a namespace has them all there.
     public static let ofSystem: Capabilities = [.linuxImmutable, .sysAdmin, .mknod]
     public static let all: Capabilities = [
         .chown, .dacOverride, .readSearch, .fowner, .fsetid, .linuxImmutable, .sysAdmin, .mknod, .setfcap,

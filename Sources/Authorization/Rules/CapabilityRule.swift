@@ -1,20 +1,6 @@
 // docs/authorization.md 3.12: what the caller's capabilities add where a caller with these ids and no capability is refused. They are asked
 // about then only, because reading them costs more than a decision.
 
-/// What capabilities take from one check.
-struct Lift {
-    /// Rights on the object that neither entries nor mode bits decide.
-    var rights: Rights = []
-    /// The object's entries do not decide its removal.
-    var passesObject = false
-    /// Neither entries nor mode bits of the directory decide a removal.
-    var passesDirectory = false
-    /// The caller counts as the owner of the object.
-    var owns = false
-
-    var isEmpty: Bool { rights.isEmpty && !passesObject && !passesDirectory && !owns }
-}
-
 private let reading: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity]
 private let writing: Rights = [.write, .append, .deleteChild, .writeAttributes, .writeExtendedAttributes]
 
