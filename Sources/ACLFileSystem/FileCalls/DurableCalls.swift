@@ -45,6 +45,8 @@ final class DurableCalls: Sendable {
     ///   - flags: of the request.
     ///   - descriptor: that was written.
     func finishWrite(on path: DataPath, flags: Int32, _ descriptor: SharedDescriptor) throws(Errno) {
+        // Most writes ask for nothing.
+        guard flags & OpenFlag.dataSync != 0 || rule.coversWrites else { return }
         // FSYNC follows what the kernel writes to its pages, and does not follow an asynchronous write with O_DIRECT.
         if path == .cached, flags & OpenFlag.direct == 0 { return }
         try finish(descriptor, Durability(flags: flags))
