@@ -18,15 +18,18 @@ struct LiftedFlagsTests {
                 except OSError: continue
                 os.write(file, b"written\n"); os.close(file)' $start & writers="$writers $!"
             done
-            for mode in 0750 0700 0755 0750 0700; do
-                chmod $mode d; rm -f ../undo; aclfs copy-mode --undo-file ../undo d
+            from=0644
+            for mode in 0640 0600 0644 0640 0600; do
+                aclfs acl export d | sed "s/mode: $from/mode: $mode/" >../export; from=$mode
+                rm -f ../undo; aclfs acl import --undo-file ../undo ../export d
             done
-            aclfs restore ../undo | tail -n 1
+            aclfs restore ../undo
             kill $writers; wait 2>/dev/null
             echo "written: $(cat d/* | grep -c written), flags: $(aclfs ls -lO d | grep -c schg)"
             """#)
         #expect(result.output.hasSuffix("written: 0, flags: 20\n") || result.output.hasSuffix("written: 0, flags: 20"), "\(result)")
-        // The imports changed what they were to change.
-        #expect(result.output.contains("changed 20 objects"), "\(result)")
+        // They changed what they were to change.
+        #expect(result.output.components(separatedBy: "changed 20 objects").count == 6, "\(result)")
+        #expect(result.output.contains("restored 20 objects"), "\(result)")
     }
 }

@@ -45,7 +45,7 @@ struct ParallelChangeTests {
         let run = try tree.shell(
             """
             for i in {1..15}; do
-                aclfs volume --reset . > out; aclfs volume . noacl > out & aclfs volume . noowners > out & wait; aclfs volume .
+                aclfs volume --reset . > out; aclfs volume . noacl > out 2>&1 & aclfs volume . noowners > out 2>&1 & wait; aclfs volume .
             done | sort | uniq -c
             """, in: backing)
         #expect(
