@@ -151,7 +151,7 @@ struct SetupTests {
                     noowners) holds 'a mode' "$said" "chmod: warning: $T/mnt/f lies on a mount with noowners: "; holds 'an owner' "$said" "owner: warning: $T/mnt/f lies on" ;;
                     *) is 'modes and owners count' '' "$said" ;; esac
                     umount "$T/mnt"; rm -rf "$T/back/d" "$T/back/f"
-                    "$A" volume "$T/back" $o >/dev/null
+                    "$A" volume "$T/back" $o >/dev/null 2>&1
                     holds "$o: a setting" "$("$A" doctor "$T/back")" "note    $T/back: its settings are $o, for each mount of it: "
                     holds "$o: mounted by it" "$("$A" mount "$T/back" "$T/mnt" 2>&1)" "warning: $T/mnt: with $o "
                     umount "$T/mnt"; "$A" volume --reset "$T/back" >/dev/null

@@ -132,7 +132,7 @@ extension UserMountTests {
             cd "$T/zed/back"
             is modes '200 0 0' "$(stat -c %a f g d | xargs)"
             # Without a mount: what was read of the record alone.
-            is listed 'd f' "$(zed "$A" backup list --offline . 2>&1 | sed 's,.*/,,' | sort | xargs)"
+            is listed 'd f' "$(zed "$A" backup list --offline . 2>/dev/null | sed 's,.*/,,' | sort | xargs)"
             is 'the same export' 3 "$(zed "$A" acl export --offline --metadata user . 2>&1 | grep -c 'user:zed allow readextattr')"
             mount_it
             """#)
