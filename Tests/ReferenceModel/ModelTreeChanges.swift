@@ -53,7 +53,7 @@ extension ModelTree {
         operation.mode = UInt16(word, radix: 8)
         let nodes = ModelNodes(object: object(number).node)
         do throws(Refusal) { apply(try ask(operation, nodes), to: number) } catch let refusal {
-            // 6.1: the set-gid bit of a directory with the group of the one that it lies in is dropped, if only that is refused.
+            // docs/authorization.md 6.1: the set-gid bit of a directory with the group of the one that it lies in is dropped, if only that is refused.
             guard let mode = operation.mode, mode & 0o2000 != 0, kind(number) == "dir", number != Self.top,
                 let parent = object(number).parent, object(parent).node.group == object(number).node.group
             else { throw refusal }
