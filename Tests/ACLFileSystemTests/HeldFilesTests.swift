@@ -1,4 +1,5 @@
 import LinuxSystem
+import Synchronization
 import Testing
 
 @testable import ACLFileSystem
@@ -154,6 +155,36 @@ import Testing
         #expect(!gates.isClosed(.directory(key)))
         #expect(gates.isClosed(.directory(other)))
         gates.open([.directory(other)])
+    }
+
+    /// Changes of names one after the other do not keep a look-up waiting.
+    @Test func aChangeWaitsForWhoWaited() throws {
+        let gates = NameGates()
+        let soon = SystemTime.monotonic() + 10_000_000_000
+        #expect(gates.close([.directory(key)], until: soon))
+        let openings = gates.openings
+        let order = Lock<[String]>([])
+        let isWaiting = Atomic<Bool>(false)
+        let waiter = try Thread.start(name: "waiter") {
+            isWaiting.store(true, ordering: .relaxed)
+            guard gates.awaitOpening(since: openings, until: soon) else { return }
+            SystemTime.sleep(nanoseconds: 5_000_000)
+            order.withLock { $0.append("look-up") }
+            gates.endTry()
+        }
+        while !isWaiting.load(ordering: .relaxed) { SystemTime.sleep(nanoseconds: 100_000) }
+        SystemTime.sleep(nanoseconds: 5_000_000)
+        gates.open([.directory(key)])
+        #expect(gates.close([.directory(key)], until: soon))
+        order.withLock { $0.append("change") }
+        waiter.join()
+        #expect(order.withLock { $0 } == ["look-up", "change"])
+        // None waits for one that does not come back.
+        let again = gates.openings
+        gates.open([.directory(key)])
+        #expect(gates.awaitOpening(since: again, until: soon))
+        #expect(gates.close([.directory(key)], until: soon))
+        #expect(!gates.awaitOpening(since: gates.openings, until: SystemTime.monotonic()))
     }
 
     /// No number of ours reaches a kernel.

@@ -107,6 +107,10 @@ extension KernelView {
 
     /// Closes the descriptor and the backing ids of an object that was removed: they would keep its blocks.
     func dropIfRemoved(_ object: BackingObject) {
+        // Several mounts may have one tree: the last one that knows the object drops it.
+        var isKnown = false
+        mounts.forEachOther(than: self) { if $0.loader.nodes.node(of: object) != nil { isKnown = true } }
+        if isKnown { return }
         if !loader.tree.forgetDescriptorIfRemoved(object) { mounts.dropBackingIDs(of: object) }
     }
 }

@@ -35,9 +35,12 @@ extension TreeMounts {
     /// Records that a name was removed. The caller holds the metadata lock.
     func recordRemoval(of object: ObjectState, _ name: UnsafePointer<CChar>, from directory: ObjectState) {
         clearName(of: object)
-        if object.status.isRegular, object.status.nlink <= 1 {
-            share.dataPaths.noteRemoval(of: object.object.key)
-            dropBackingIDs(of: object.object)
+        if object.status.nlink <= 1 || object.facts.kind == .directory {
+            if object.status.isRegular {
+                share.dataPaths.noteRemoval(of: object.object.key)
+                dropBackingIDs(of: object.object)
+            }
+            forgetRemoved(object.object)
         }
         if share.followed.noteRemoval(of: object.object) { for mount in confined { mount.invalidateIfGrantsMoved() } }
         guard object.facts.kind != .directory else {
@@ -66,6 +69,20 @@ extension TreeMounts {
                 }
             }
         }
+    }
+
+    /// A kernel that knows the object may be about to send a request about it: of a caller who found the name just before, as in an open
+    /// during a rename onto it. Then its descriptor is closed by the FORGET, and otherwise at once.
+    private func forgetRemoved(_ object: BackingObject) {
+        var isKnown = false
+        forEach { mount in
+            mount.loader.forEachNode(of: object) { node in
+                node.object.hasLostNames.store(true, ordering: .relaxed)
+                isKnown = true
+            }
+        }
+        // Several mounts may have one tree.
+        if !isKnown { forEach { $0.loader.tree.forgetDescriptor(of: object) } }
     }
 
     private func setName(of object: ObjectState, to newName: UnsafePointer<CChar>, in directory: ObjectState) {

@@ -114,10 +114,14 @@ extension HeldCalls {
         do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
         let gates = share.held.gates
         let end = SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree
+        var isTrying = false
+        defer { if isTrying { gates.endTry() } }
         while SystemTime.monotonic() < end {
             let openings = gates.openings
             do throws(Errno) { return try body() } catch { guard error == .nameHeld else { throw error } }
-            guard share.held.waitLong(for: caller.payer, { gates.awaitOpening(since: openings, until: end) }) != nil else { break }
+            if isTrying { gates.endTry() }
+            isTrying = share.held.awaitOpening(since: openings, until: end, for: caller.payer)
+            guard isTrying else { break }
         }
         throw .held
     }

@@ -195,6 +195,18 @@ final class HeldFiles: Sendable {
         return uses.withLock { ($0[key]?.abandoned ?? 0) > 0 }
     }
 
+    /// Waits until a gate was opened since `openings` was read.
+    /// - Parameter end: monotonic nanoseconds.
+    /// - Returns: whether one was; then the caller tries again and calls `gates.endTry()`. false at the end, or if too many wait already.
+    func awaitOpening(since openings: UInt64, until end: UInt64, for user: UInt32) -> Bool {
+        let soon = min(end, SystemTime.monotonic() + Self.shortWait)
+        let isOpened = limited(shortWaiters, .shortWait, user) {
+            perhapsWaiting { gates.awaitOpening(since: openings, until: soon) }
+        }
+        if isOpened == true { return true }
+        return waitLong(for: user) { gates.awaitOpening(since: openings, until: end) } ?? false
+    }
+
     /// Runs a body that waits for longer than `shortWait`.
     /// - Returns: nil if too many wait already.
     func waitLong<Value>(for user: UInt32, _ body: () -> Value) -> Value? {

@@ -15,7 +15,12 @@ final class NameGates: Sendable {
         var closed: Set<Gate> = []
         /// How often a gate was opened.
         var openings: UInt64 = 0
+        /// The threads that wait for an opening, and those that saw one and have not tried again yet.
+        var waiting = 0
+        var trying = 0
     }
+    /// How long a change waits for operations that waited for the one before it. Changes one after the other would let them wait for all.
+    private static let courtesy: UInt64 = 50_000_000
 
     private let state = Monitor(State())
     private let count = Atomic<Int>(0)
@@ -35,11 +40,14 @@ final class NameGates: Sendable {
     /// - Parameter deadline: monotonic nanoseconds.
     /// - Returns: false if one of them was still closed at the deadline.
     func close(_ gates: Set<Gate>, until deadline: UInt64) -> Bool {
-        let isDone = state.wait(until: deadline) { state -> Bool? in
+        func closeIfOpen(_ state: inout State) -> Bool? {
             guard state.closed.isDisjoint(with: gates) else { return nil }
             state.closed.formUnion(gates)
             return true
         }
+        let isDone =
+            state.wait(until: min(deadline, SystemTime.monotonic() + Self.courtesy)) { $0.trying > 0 ? nil : closeIfOpen(&$0) }
+            ?? state.wait(until: deadline, for: closeIfOpen)
         if isDone == true { count.add(1, ordering: .sequentiallyConsistent) }
         return isDone == true
     }
@@ -48,6 +56,8 @@ final class NameGates: Sendable {
         state.withLock { state in
             state.closed.subtract(gates)
             state.openings += 1
+            state.trying += state.waiting
+            state.waiting = 0
         }
         count.subtract(1, ordering: .sequentiallyConsistent)
     }
@@ -56,7 +66,19 @@ final class NameGates: Sendable {
     var openings: UInt64 { state.withLock { $0.openings } }
 
     /// Returns when a gate was opened since `openings` was read, or at `deadline`.
-    func awaitOpening(since openings: UInt64, until deadline: UInt64) {
+    /// - Parameter deadline: monotonic nanoseconds.
+    /// - Returns: whether one was. Then changes of names wait for `endTry`.
+    func awaitOpening(since openings: UInt64, until deadline: UInt64) -> Bool {
+        state.withLock { state in
+            if state.openings == openings { state.waiting += 1 } else { state.trying += 1 }
+        }
         _ = state.wait(until: deadline) { $0.openings != openings ? true : nil }
+        return state.withLock { state in
+            if state.openings == openings { state.waiting -= 1 }
+            return state.openings != openings
+        }
     }
+
+    /// The caller of `awaitOpening` has tried again.
+    func endTry() { state.withLock { $0.trying -= 1 } }
 }

@@ -103,7 +103,6 @@ extension NameOperations {
         loader.keepRecord(of: parent)
         kernel.mounts.recordRemoval(of: made, name, from: parent)
         kernel.invalidateNameElsewhere(in: parent, made.object)
-        loader.tree.forgetDescriptor(of: made.object)
     }
 
     /// - Returns: of a file, what it was made with.

@@ -44,7 +44,6 @@ extension NameOperations {
             loader.keepRecord(of: directory)
             kernel.mounts.recordRemoval(of: object, name, from: directory)
             kernel.invalidateNameElsewhere(in: directory, object.object)
-            if isDirectory || object.status.nlink <= 1 { loader.tree.forgetDescriptor(of: object.object) }
         }
     }
 }

@@ -81,9 +81,6 @@ extension NameOperations {
             kernel.invalidateMovedName(object, from: source, to: newName, in: destination)
             if exchanges, let target { kernel.invalidateMovedName(target, from: destination, to: name, in: source) }
             if !exchanges, let target { kernel.invalidateElsewhere(target.object) }
-            if !exchanges, let target, target.status.nlink <= 1 || target.facts.kind == .directory {
-                loader.tree.forgetDescriptor(of: target.object)
-            }
         }
     }
 
