@@ -1,6 +1,7 @@
 #include "internal.h"
 
 #include <string.h>
+#include <sys/sysmacros.h>
 
 /* ---- from the library's callbacks to the handler table ---- */
 
@@ -111,7 +112,7 @@ static void on_readlink(fuse_req_t req, fuse_ino_t node)
 
 static void on_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	DISPATCH(mknod, parent, name, mode, rdev);
+	DISPATCH(mknod, parent, name, mode, (uint64_t)major(rdev) << 32 | minor(rdev));
 }
 
 static void on_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)

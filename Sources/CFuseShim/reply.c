@@ -56,13 +56,19 @@ static struct timespec timespec_of(struct aclfs_fuse_time time)
 	return (struct timespec){ .tv_sec = time.seconds, .tv_nsec = time.nanoseconds };
 }
 
+/* The low half of such a number is the kernel's in messages. */
+static dev_t dev_of(uint64_t device)
+{
+	return makedev((uint32_t)(device >> 32), (uint32_t)device);
+}
+
 static struct stat stat_of(const struct aclfs_fuse_attributes *a)
 {
 	return (struct stat){
 		.st_ino = a->ino,
 		.st_size = (off_t)a->size,
 		.st_blocks = (blkcnt_t)a->blocks,
-		.st_rdev = a->rdev,
+		.st_rdev = dev_of(a->rdev),
 		.st_atim = timespec_of(a->atime),
 		.st_mtim = timespec_of(a->mtime),
 		.st_ctim = timespec_of(a->ctime),
@@ -104,7 +110,7 @@ static struct wire_entry_out entry_out_of(const struct aclfs_fuse_entry *entry)
 			  .nlink = a->nlink,
 			  .uid = a->uid,
 			  .gid = a->gid,
-			  .rdev = (uint32_t)a->rdev,
+			  .rdev = (uint32_t)dev_of(a->rdev),
 			  .blksize = a->blksize },
 	};
 	split_seconds(entry->entry_valid, &out.entry_valid, &out.entry_valid_nsec);
@@ -134,8 +140,8 @@ static int reply_statx(struct aclfs_fuse_request request, const struct aclfs_fus
 		.btime = sx_time_of(a->btime),
 		.ctime = sx_time_of(a->ctime),
 		.mtime = sx_time_of(a->mtime),
-		.rdev_major = major(a->rdev),
-		.rdev_minor = minor(a->rdev),
+		.rdev_major = (uint32_t)(a->rdev >> 32),
+		.rdev_minor = (uint32_t)a->rdev,
 	};
 	split_seconds(valid, &out.attr_valid, &out.attr_valid_nsec);
 	return reply_raw(request, 0, &out, sizeof out);

@@ -35,7 +35,7 @@ public struct ObjectAttributes: Equatable, Sendable {
     public var nlink: UInt32
     public var uid: UInt32
     public var gid: UInt32
-    /// As in `dev_t`.
+    /// Of a device: the major number in the upper and the minor in the lower 32 bits.
     public var rdev: UInt64
     public var blksize: UInt32
 

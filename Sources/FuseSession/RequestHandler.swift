@@ -32,7 +32,7 @@ open class RequestHandler: @unchecked Sendable {
         reply.fail(EPERM)
     }
 
-    /// Creates a file or special file; `mode` includes the type, before the umask.
+    /// Creates a file or special file; `mode` includes the type, before the umask; `rdev` as in `ObjectAttributes`.
     open func mknod(
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, rdev: UInt64, caller: Caller,
         reply: consuming EntryReply

@@ -144,15 +144,14 @@ public struct ThreadGroups: Hashable, Sendable {
     static let none = ThreadGroups(list: [], namespace: .own, lent: [], capabilities: [])
 
     /// The capabilities that count over an object, as the kernel has it: in another user namespace those over objects whose owner and group
-    /// it maps.
+    /// it maps, and CAP_FOWNER if it maps the owner.
     /// - Parameter object: nil: over the whole file system.
     func capabilities(over object: ObjectFacts?) -> Capabilities {
         if !lent.isEmpty { return lent }
         guard case .other = namespace, !capabilities.isEmpty else { return capabilities }
-        guard let object, object.ownerGUID == nil, object.groupGUID == nil, reaches(user: object.owner, group: object.group) else {
-            return []
-        }
-        return capabilities.subtracting(.ofSystem)
+        guard let object, object.ownerGUID == nil, reaches(user: object.owner, group: nil) else { return [] }
+        let hasGroup = object.groupGUID == nil && reaches(user: nil, group: object.group)
+        return hasGroup ? capabilities.subtracting(.ofSystem) : capabilities.intersection(.fowner)
     }
 
     /// Whether the thread's user namespace has these ids.

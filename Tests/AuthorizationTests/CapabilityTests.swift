@@ -130,7 +130,8 @@ import Testing
         func reaches(user uid: UInt32?, group gid: UInt32?) -> Bool { has(uid) && has(gid) }
         var reachesEverything: Bool { false }
         func capabilities(over object: ObjectFacts?) -> Capabilities {
-            object.map { reaches(user: $0.owner, group: $0.group) } ?? false ? Capabilities.all.subtracting(.ofSystem) : []
+            guard let object, reaches(user: object.owner, group: nil) else { return [] }
+            return reaches(user: nil, group: object.group) ? Capabilities.all.subtracting(.ofSystem) : .fowner
         }
     }
 
@@ -151,6 +152,16 @@ import Testing
         #expect(!decide(.setOwner(GUID(high: 1, low: 2)), its(), by: caller).isAllowed)
         // A flag of the host's root stays.
         #expect(!decide(.chflags([]), its(flags: .systemImmutable), by: caller).isAllowed)
+        // Of a group of the host: what an owner may do, as on Linux, and no more.
+        let shared = file(0o600, owner: 100_007, group: 20)
+        #expect(decide(.chmod(FileMode(rawValue: 0o640)), shared, by: caller) == allowed(.fowner))
+        #expect(decide(.setTimes(access: .chosen, modification: .chosen), shared, by: caller).isAllowed)
+        #expect(decide(.chmod(FileMode(rawValue: 0o2640)), shared, by: caller) == .deny(.EPERM, .attributePolicy))
+        #expect(!decide(.open(.read), shared, by: caller).isAllowed)
+        var sticky = its(0o1777)
+        (sticky.kind, sticky.owner) = (.directory, 501)
+        #expect(decide(.unlink, file(owner: 100_007, group: 100_007), in: sticky, by: caller).isAllowed)
+        #expect(decide(.unlink, shared, in: sticky, by: caller) == .deny(.EACCES, .sticky))
         // A removal asks each of the two by its own ids.
         var place = its(0o700)
         place.kind = .directory

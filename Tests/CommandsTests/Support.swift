@@ -135,7 +135,10 @@ final class FakeFiles: ToolFiles {
             objects[node]?.attributes["system.aclfs.acl"] = new.map {
                 ACLAttributeText.write($0, isDirectory: false, names: NoNames())
             }
-        case .flags(let set, let clear):
+        case .lift, .flags:
+            var (set, clear): (FileFlags, FileFlags) = ([], [])
+            if case .flags(let asked, let cleared) = request.change { (set, clear) = (asked, cleared) }
+            if case .lift(let lifted) = request.change { clear = lifted }
             let old = objects[node]?.attributes["system.aclfs.flags"] ?? []
             let flags = ((try? FileFlagsText.parseAttribute(old)) ?? []).union(set).subtracting(clear)
             objects[node]?.attributes["system.aclfs.flags"] = Array(FileFlagsText.attribute(flags).utf8)

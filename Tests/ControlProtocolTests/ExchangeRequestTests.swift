@@ -19,6 +19,9 @@ import Testing
         let flags = ExchangeRequest(.flags(set: FileFlags(rawValue: 0x8000), clear: FileFlags(rawValue: 0x0102)))
         #expect(try flags.bytes() == [1, 2, 4, 0, 0, 0x80, 0, 0, 2, 1, 0, 0])
         #expect(reads(try flags.bytes()) == flags)
+        let lift = ExchangeRequest(.lift(FileFlags(rawValue: 0x0102)))
+        #expect(try lift.bytes() == [1, 3, 4, 0, 2, 1, 0, 0])
+        #expect(reads(try lift.bytes()) == lift)
         #expect(ExchangeRequest.record(reading: record)?.acl == list)
         let long = ACL((0...128).map { _ in list.entries[0] })
         #expect(throws: MetadataRecordError.tooManyEntries(129)) { try ExchangeRequest(.list(from: nil, to: long)).bytes() }
@@ -29,7 +32,8 @@ import Testing
         let more = try MetadataRecord(flags: .noDump).encoded()
         for bytes: [UInt8] in [[], [1], [1, 1, 16], [1, 1, 16, 0]] { #expect(reads(bytes) == nil) }
         #expect(reads([2, 1, 16, 0] + none + none) == nil)
-        #expect(reads([1, 3, 16, 0] + none + none) == nil)
+        for kind: UInt8 in [0, 3, 4] { #expect(reads([1, kind, 16, 0] + none + none) == nil) }
+        #expect(reads([1, 3, 4, 0] + [UInt8](repeating: 0, count: 5)) == nil)
         for length: UInt8 in [0, 15, 17, 32, 255] { #expect(reads([1, 1, length, 0] + none + none) == nil) }
         #expect(reads([1, 1, 0, 255] + none + none) == nil)
         #expect(reads([1, 1, 16, 0] + none + more) == nil, "no list alone")

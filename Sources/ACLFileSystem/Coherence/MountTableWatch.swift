@@ -17,8 +17,8 @@ struct MountsSeen {
         var mounted: OtherNamespaces.Mounted
         /// A process of its namespace, for people.
         var holder: String
-        /// The number of bumps before it was seen.
-        var bumps: UInt64
+        /// There were bumps since the tables were last read without it: it may have been there already.
+        var mayBeDetached: Bool
     }
 }
 
@@ -125,13 +125,13 @@ final class MountTableWatch: Sendable {
         let now = SystemTime.monotonic()
         for (id, gone) in mounts.elsewhere where found[id] == nil {
             mounts.elsewhere[id] = nil
-            // Right after it was made entries were still exposed, and a right was revoked.
-            if gone.bumps < bumps {
+            // A service that ends takes its namespace along.
+            if gone.mayBeDetached, elsewhere.holder(of: gone.mounted.namespace) != nil {
                 let path = String(decoding: gone.mounted.path, as: UTF8.self)
                 report(
                     """
-                    \(path): a mount in the namespace of \(gone.holder) is gone. A right was revoked in the moment when it was made, which \
-                    detaches it. Where that must not happen, mount with cache=strict (docs/security.md)
+                    \(path): a mount in the namespace of \(gone.holder) is gone. If it was not unmounted there, a right that was revoked in \
+                    the moment when it was made has detached it. Where that must not happen, mount with cache=strict (docs/security.md)
                     """)
             }
         }
@@ -145,7 +145,7 @@ final class MountTableWatch: Sendable {
                     While it is there, the kernel caches no names of this mount, as with cache=strict
                     """)
             }
-            mounts.elsewhere[id] = MountsSeen.Elsewhere(mounted: new, holder: holder, bumps: mounts.bumps)
+            mounts.elsewhere[id] = MountsSeen.Elsewhere(mounted: new, holder: holder, mayBeDetached: mounts.bumps < bumps)
         }
         mounts.bumps = bumps
     }

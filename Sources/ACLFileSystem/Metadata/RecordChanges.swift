@@ -33,7 +33,7 @@ extension XattrName {
     /// Whether setting or removing it changes the record.
     var isOfRecord: Bool {
         switch self {
-        case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .ownerGUID, .groupGUID, .backup, .exchange: true
+        case .acl, .posixACL, .xfsACL, .portableACL, .nfs4, .smbACL, .flags, .ownerGUID, .groupGUID, .backup, .exchange: true
         case .effective, .lists, .protected, .user, .security, .trusted, .unsupported, .tooLong: false
         }
     }

@@ -10,6 +10,8 @@ enum XattrName: Hashable {
     case acl
     /// `system.posix_acl_access` and `system.posix_acl_default`.
     case posixACL(isDefault: Bool)
+    /// `trusted.SGI_ACL_FILE` and `trusted.SGI_ACL_DEFAULT`: the same in XFS' own form. XFS lists them to root, and would set them past the list.
+    case xfsACL(isDefault: Bool)
     /// `system.aclfs.flags`
     case flags
     /// `system.aclfs.owner`, `system.aclfs.group`
@@ -79,7 +81,14 @@ enum XattrName: Hashable {
         } else if name.begins(with: "security.") {
             self = .security(name)
         } else if name.begins(with: "trusted.") {
-            self = .trusted(name)
+            self =
+                if name.isExactly("trusted.SGI_ACL_FILE") {
+                    .xfsACL(isDefault: false)
+                } else if name.isExactly("trusted.SGI_ACL_DEFAULT") {
+                    .xfsACL(isDefault: true)
+                } else {
+                    .trusted(name)
+                }
         } else {
             let stored = name.begins(with: "user.") ? name : Array("user.".utf8) + name
             if stored.count > 255 {

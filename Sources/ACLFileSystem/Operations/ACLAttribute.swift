@@ -66,14 +66,20 @@ extension XattrOperations {
                 }
                 try metadata.changeACL(object, to: new, caller)
             }
-        case .flags(let set, let clear):
-            func changed(_ flags: FileFlags) -> FileFlags { flags.union(set).subtracting(clear) }
-            let isExcluded = try metadata.isExcludedByLocation(loader.node(id), changing: changed, caller)
-            try metadata.withMetadataLocked(id) { () throws(Errno) in
-                let object = try loader.load(id)
-                try held.requireNoOtherChange(of: object)
-                try metadata.changeFlags(object, to: changed(metadata.markedFlags(object)), isExcluded: isExcluded, caller)
-            }
+        case .flags(let set, let clear): try changeFlags(of: id, set: set, clear: clear, caller)
+        case .lift(let flags):
+            if share.hasSeveralMounts { throw .busy }
+            try changeFlags(of: id, set: [], clear: flags, caller)
+        }
+    }
+
+    private func changeFlags(of id: NodeID, set: FileFlags, clear: FileFlags, _ caller: Caller) throws(Errno) {
+        func changed(_ flags: FileFlags) -> FileFlags { flags.union(set).subtracting(clear) }
+        let isExcluded = try metadata.isExcludedByLocation(loader.node(id), changing: changed, caller)
+        try metadata.withMetadataLocked(id) { () throws(Errno) in
+            let object = try loader.load(id)
+            try held.requireNoOtherChange(of: object)
+            try metadata.changeFlags(object, to: changed(metadata.markedFlags(object)), isExcluded: isExcluded, caller)
         }
     }
 }

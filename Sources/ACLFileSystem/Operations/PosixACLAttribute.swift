@@ -48,6 +48,15 @@ extension XattrOperations {
         try changePosixACL(isDefault: isDefault, of: id, to: list, caller)
     }
 
+    /// Root's `rsync -X` from XFS brings a list in this form too, besides what -A says.
+    func setPosixACL(isDefault: Bool, of id: NodeID, toXFS value: UnsafeRawBufferPointer, _ caller: Caller) throws(Errno) {
+        let bytes: [UInt8]
+        do { bytes = try PosixWire.bytes(ofXFS: value.bytes) } catch { throw .inval }
+        try bytes.withUnsafeBytes { bytes in
+            Result { () throws(Errno) in try setPosixACL(isDefault: isDefault, of: id, to: bytes, caller) }
+        }.get()
+    }
+
     /// - Parameter list: nil removes.
     func changePosixACL(isDefault: Bool, of id: NodeID, to list: PosixList?, _ caller: Caller) throws(Errno) {
         try requirePosixACLs(id)

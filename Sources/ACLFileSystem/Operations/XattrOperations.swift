@@ -93,6 +93,7 @@ extension XattrOperations {
                     return try readUnlessAbsent(stored, object)
                 } catch { throw error == .acces || error == .perm || error == .nodata ? absent : error }
             case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .flags, .lists, .exchange, .unsupported: throw .opnotsupp
+            case .xfsACL: throw .nodata
             case .tooLong: throw .range
             }
         }
@@ -141,6 +142,7 @@ extension XattrOperations {
         let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         if case .posixACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, to: value, caller) }
+        if case .xfsACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, toXFS: value, caller) }
         if kind == .portableACL { return try setPortableACL(of: id, to: Array(value), flags: flags, caller) }
         if case .nfs4(let form) = kind { return try setNFS4(form, of: id, to: Array(value), flags: flags, caller) }
         if kind == .smbACL { return try setSMB(of: id, to: Array(value), flags: flags, caller) }
@@ -173,7 +175,7 @@ extension XattrOperations {
             case .groupGUID:
                 if flags == XattrFlag.create { throw .exist }
                 try metadata.changeGroup(of: object, to: OwningGroup(text: value), caller)
-            case .acl, .posixACL, .portableACL, .nfs4, .smbACL, .lists, .exchange, .unsupported: throw .opnotsupp
+            case .acl, .posixACL, .xfsACL, .portableACL, .nfs4, .smbACL, .lists, .exchange, .unsupported: throw .opnotsupp
             case .tooLong: throw .range
             }
         }
@@ -235,6 +237,7 @@ extension XattrOperations {
             case .ownerGUID: try metadata.removeOwnerGUID(of: object, caller)
             case .groupGUID: try metadata.removeGroupGUID(of: object, caller)
             case .posixACL, .lists, .exchange, .unsupported: throw .opnotsupp
+            case .xfsACL: throw .nodata
             case .tooLong: throw .range
             }
         }

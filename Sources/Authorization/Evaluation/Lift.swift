@@ -8,6 +8,8 @@ struct Lift {
     var passesDirectory = false
     /// The caller counts as the owner of the object.
     var owns = false
+    /// The sticky bit of the directory does not forbid the removal of the object.
+    var passesSticky = false
 
     var isEmpty: Bool { rights.isEmpty && !passesObject && !passesDirectory && !owns }
 }

@@ -8,7 +8,8 @@ extension Lift {
     /// - Parameters:
     ///   - held: the capabilities over the object.
     ///   - directory: those over the directory of a removal.
-    init(_ held: Capabilities, directory: Capabilities, _ check: Check, _ object: ObjectFacts) {
+    ///   - reachesGroup: the caller's namespace has the group of the object.
+    init(_ held: Capabilities, directory: Capabilities, reachesGroup: Bool, _ check: Check, _ object: ObjectFacts) {
         if held.contains(.readSearch) { rights.formUnion(Self.readable(object)) }
         if held.contains(.dacOverride) {
             rights.formUnion([reading, writing, .synchronize])
@@ -18,6 +19,7 @@ extension Lift {
         if held.contains(.chown) { rights.formUnion(check.changesOwner ? [.changeOwner, .writeSecurity] : .changeOwner) }
         passesDirectory = directory.contains(.dacOverride)
         owns = held.contains(.fowner)
+        passesSticky = owns && reachesGroup
     }
 
     private static func readable(_ object: ObjectFacts) -> Rights { object.kind == .directory ? reading.union(.search) : reading }
@@ -49,7 +51,9 @@ extension Inquiry {
         }
         let held = credential.capabilities(over: object)
         let directory = parentRole.flatMap { facts[$0] }.map { credential.capabilities(over: $0) } ?? []
-        let lift = Lift(held, directory: directory, check, object)
+        let reachesGroup =
+            credential.reachesEverything || object.groupGUID == nil && credential.reaches(user: nil, group: object.group)
+        let lift = Lift(held, directory: directory, reachesGroup: reachesGroup, check, object)
         if lift.isEmpty { return refused }
         observer.beginCheck(check)
         let decision = evaluateOrdinary(check, object, parentRole, facts, lift)

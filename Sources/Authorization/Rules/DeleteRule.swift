@@ -40,7 +40,7 @@ extension Inquiry {
             lift.passesDirectory
             ? .allow(.capability(.dacOverride)) : modeDecision(2, parent, as: parentRole, owner: ownership(of: parent))
         if !decision.isAllowed { return decision }
-        if parent.mode.contains(.sticky), !lift.owns, ownership(of: object) != .member, ownership(of: parent) != .member {
+        if parent.mode.contains(.sticky), !lift.passesSticky, ownership(of: object) != .member, ownership(of: parent) != .member {
             return .deny(.EACCES, .sticky)
         }
         return decision

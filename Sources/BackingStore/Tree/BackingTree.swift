@@ -193,7 +193,7 @@ public final class BackingTree: Sendable {
         if parent.mountID == found.mountID, found.mountID != 0 || parent.device == found.device { return false }
         guard followsMounts else { return true }
         // A directory of the same file system may be mounted here, too.
-        return parent.device != found.device && MountedFileSystems.isAclfs(found)
+        return parent.device != found.device && MountedFileSystems.all.isAclfs(found)
     }
 
     /// The directory below a mount. Without the privilege for `bareRoot` it is denied.

@@ -35,7 +35,9 @@ struct aclfs_fuse_time {
 };
 
 struct aclfs_fuse_attributes {
-	uint64_t ino, size, blocks, rdev;
+	uint64_t ino, size, blocks;
+	/* major << 32 | minor, as in mknod below */
+	uint64_t rdev;
 	struct aclfs_fuse_time atime, mtime, ctime, btime;
 	uint32_t mode, nlink, uid, gid, blksize;
 	bool has_btime;

@@ -283,7 +283,7 @@ final class ChangeWorker<Change: TreeChange> {
         return isLastChanged
     }
 
-    private static var changedText: String { "another program changed it meanwhile" }
+    private static var changedText: String { "another program changed it meanwhile; run the command again" }
 
     private enum Outcome {
         case changed

@@ -79,7 +79,7 @@ struct MountedTree: ChangeableTree {
         defer { withExtendedLifetime(lease) {} }
         do throws(AttributeFailure) {
             if let flags = old.flags, new != old, !binding.isEmpty {
-                try tools.files.changeFlags(of: node, from: flags, to: flags.subtracting(binding))
+                try lift(binding, from: flags, of: node, status, tools)
             }
             // The new owner gets no more than both modes give. A chown clears the set-id bits.
             let between = old.owners == new.owners ? old.mode : old.mode & new.mode & ~TreeState.setIDBits
@@ -108,6 +108,18 @@ struct MountedTree: ChangeableTree {
             throw failure(error, node, status, tools)
         }
         return left
+    }
+
+    private func lift(
+        _ binding: FileFlags, from flags: FileFlags, of node: SharedDescriptor, _ status: FileStatus, _ tools: TreeTools
+    ) throws(AttributeFailure) {
+        guard status.isRegular else { return try tools.files.changeFlags(of: node, from: flags, to: flags.subtracting(binding)) }
+        do throws(AttributeFailure) { try tools.files.liftFlags(of: node, from: flags, binding) } catch {
+            guard case .system(.busy) = error else { throw error }
+            throw .refused(
+                "its flags are not lifted while the tree is mounted twice, or aclfs sandbox run shows it: there the file could be opened for "
+                    + "writing meanwhile; unmount the other, or use --offline")
+        }
     }
 
     /// An immutable file is none while it is changed. Until its flags are back, who opens it for writing waits, and is refused by them then.

@@ -45,11 +45,11 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
 }
 
 /// `explain` asks about no values, so its answer does not have this rule (docs/authorization.md 6.6).
-/// - Returns: which of the flags only root changes, as a sentence; nil: none, or the caller is root.
+/// - Returns: which of the flags need CAP_LINUX_IMMUTABLE, as a sentence; nil: none.
 private func rootsFlags(in changed: FileFlags) -> String? {
     let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)
-    guard geteuid() != 0, !words.isEmpty else { return nil }
-    return "\(words.joined(separator: ",")) \(words.count == 1 ? "is" : "are") set and cleared by root only"
+    guard !words.isEmpty else { return nil }
+    return "\(words.joined(separator: ",")) \(words.count == 1 ? "is" : "are") set and cleared by root only, with CAP_LINUX_IMMUTABLE"
 }
 
 /// The same with other files, for tests.

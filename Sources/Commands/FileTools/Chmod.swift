@@ -176,7 +176,11 @@ private final class Chmod<Files: ToolFiles> {
         // Also without a change: the file system decides whether it is allowed.
         do { left = try files.setMode(of: node, to: mode, asked: asked & ModeWriting.setIDBits, object) } catch {
             let isLink = error == .opnotsupp && object.kind == .symlink
-            return refused(path, isLink ? "Linux has no mode for symlinks" : files.message(error, of: .chmod, on: node, path))
+            if isLink { return refused(path, "Linux has no mode for symlinks") }
+            let text = files.message(error, of: .chmod, on: node, path)
+            // `explain` asks about no bits, so its answer does not have this rule (docs/authorization.md 6.1).
+            let isSetGroup = text == Errno.perm.text && mode & 0o2000 != 0 && !object.isDirectory
+            return refused(path, isSetGroup ? "\(text): set-gid on a file needs membership in its group" : text)
         }
         warnOfNoEffect(node, path, entries: false)
         if left != 0 {

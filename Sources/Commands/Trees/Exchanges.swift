@@ -42,6 +42,18 @@ extension ToolFiles {
         }
     }
 
+    /// Clears flags of a file until they are set again.
+    /// - Parameters:
+    ///   - old: as they were read.
+    ///   - flags: those to clear.
+    /// - Throws: `busy` while others may open the file on another mount of the tree.
+    func liftFlags(of node: Node, from old: FileFlags, _ flags: FileFlags) throws(AttributeFailure) {
+        do throws(AttributeFailure) { try send(.lift(flags), to: node) } catch {
+            guard error.isUnsupported else { throw error }
+            try setFlags(of: node, to: old.subtracting(flags))
+        }
+    }
+
     private func send(_ change: ExchangeRequest.Change, to node: Node) throws(AttributeFailure) {
         let bytes: [UInt8]
         do { bytes = try ExchangeRequest(change).bytes() } catch { throw .system(.inval) }

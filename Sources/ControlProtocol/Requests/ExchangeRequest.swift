@@ -11,6 +11,9 @@ public struct ExchangeRequest: Sendable, Equatable {
         /// nil: none.
         case list(from: ACL?, to: ACL?)
         case flags(set: FileFlags, clear: FileFlags)
+        /// Clears flags of a file until the caller sets them again. It keeps others from opening the file for writing meanwhile, which it can
+        /// on one mount: while the tree has several, this is refused with EBUSY.
+        case lift(FileFlags)
     }
     public var change: Change
 
@@ -23,6 +26,7 @@ public struct ExchangeRequest: Sendable, Equatable {
         let parts: (first: [UInt8], second: [UInt8])
         switch change {
         case .list(let old, let new): (kind, parts) = (Self.listKind, (try Self.value(of: old), try Self.value(of: new)))
+        case .lift(let flags): (kind, parts) = (Self.liftKind, (littleEndian(flags.rawValue), []))
         case .flags(let set, let clear): (kind, parts) = (Self.flagsKind, (littleEndian(set.rawValue), littleEndian(clear.rawValue)))
         }
         return [Self.version, kind] + littleEndian(UInt16(parts.first.count)) + parts.first + parts.second
@@ -47,6 +51,9 @@ public struct ExchangeRequest: Sendable, Equatable {
             change = .flags(
                 set: FileFlags(rawValue: UInt32(truncatingIfNeeded: number(first))),
                 clear: FileFlags(rawValue: UInt32(truncatingIfNeeded: number(second))))
+        case Self.liftKind:
+            guard first.count == 4, second.isEmpty else { return nil }
+            change = .lift(FileFlags(rawValue: UInt32(truncatingIfNeeded: number(first))))
         default: return nil
         }
     }
@@ -65,6 +72,7 @@ public struct ExchangeRequest: Sendable, Equatable {
     private static let headLength = 4
     private static let listKind: UInt8 = 1
     private static let flagsKind: UInt8 = 2
+    private static let liftKind: UInt8 = 3
 }
 
 private func littleEndian(_ number: some FixedWidthInteger) -> [UInt8] {

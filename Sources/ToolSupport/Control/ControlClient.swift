@@ -77,7 +77,7 @@ package struct ControlClient: Sendable {
             reason = "inside aclfs sandbox run no daemon can be asked"
         } else {
             let places = ControlPlace.directories(of: owner).map { escapedName($0.utf8) }.joined(separator: " or ")
-            reason = "it has no socket in \(places): it has ended, or it was started in another mount namespace or container"
+            reason = "it has no socket in \(places): it has ended, could make none, or was started in another mount namespace or container"
         }
         var failure = ControlError("the mount's daemon cannot be asked: \(reason)")
         failure.isStaleSocket = last.rawValue == ECONNREFUSED

@@ -44,14 +44,18 @@ package enum ControlPlace {
     /// - Throws: no directory is safe.
     package static func prepareDirectory(outside mountpoint: String? = nil) throws(Obstacle) -> String {
         let uid = geteuid()
+        var places = places(of: uid)
         if uid == 0 {
-            do throws(Errno) { return try made(.roots, mode: 0o755) } catch { throw Obstacle(description: "/run/aclfs: \(error)") }
+            do throws(Errno) { return try made(.roots, mode: 0o755) } catch {
+                places.removeFirst()
+                if places.isEmpty { throw Obstacle(description: "/run/aclfs: \(error)") }
+            }
         }
-        for place in places(of: uid).dropLast() {
+        guard let last = places.popLast() else { throw Obstacle(description: remedy) }
+        for place in places {
             // It may be missing, or another user's, as after su.
             if let path = try? made(place, mode: 0o700, isPrivate: true), fits(path, outside: mountpoint) { return path }
         }
-        let last = Directory.lastResort(of: uid)
         do throws(Errno) { return try made(last, mode: 0o700) } catch { throw Obstacle(description: "\(reason(last, error)); \(remedy)") }
     }
 
@@ -83,11 +87,17 @@ package enum ControlPlace {
     package static func directories(of uid: UInt32) -> [String] { places(of: uid).map(\.path) }
 
     private static func places(of uid: UInt32) -> [Directory] {
-        if uid == 0 { return [.roots] }
         var places: [Directory] = []
+        var user = uid
+        if uid == 0 {
+            places = [.roots]
+            // Root of a user namespace is a user outside, who may not write in /run.
+            guard let outside = rootOutside else { return places }
+            user = outside
+        }
         // The environment is the caller's, not another user's.
         if uid == geteuid(), let named = Directory.named { places.append(named) }
-        for place in [Directory.usual(of: uid), .lastResort(of: uid)] where !places.contains(where: { $0.path == place.path }) {
+        for place in [Directory.usual(of: user), .lastResort(of: user)] where !places.contains(where: { $0.path == place.path }) {
             places.append(place)
         }
         return places
@@ -126,13 +136,24 @@ package enum ControlPlace {
     /// Whether a sandbox hides the directories of this user: `aclfs sandbox run` mounts something empty onto each, in a user namespace of its
     /// own.
     static func isHidden(of uid: UInt32) -> Bool {
-        let map = (try? Syscall.readAll(path: "/proc/self/uid_map")) ?? []
-        let numbers = map.split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
-        // The initial user namespace translates nothing.
-        if map.isEmpty || numbers == ["0", "0", "4294967295"] { return false }
+        if translatedIDs == nil { return false }
         let paths = directories(of: uid).map { Array($0.utf8) }
         let mounts = (try? MountInfo.ofThisProcess()) ?? []
         return mounts.contains { paths.contains($0.path) && !$0.type.starts(with: "fuse".utf8) }
+    }
+
+    /// The numbers of the user namespace's map, three for each range; nil for the initial one, which translates nothing.
+    private static var translatedIDs: [UInt32]? {
+        let map = (try? Syscall.readAll(path: "/proc/self/uid_map")) ?? []
+        let numbers = map.split { $0 == 0x20 || $0 == 0x0A }.compactMap { UInt32(String(decoding: $0, as: UTF8.self)) }
+        return map.isEmpty || numbers == [0, 0, .max] ? nil : numbers
+    }
+
+    /// Who root is outside of its user namespace; nil if that is root as well.
+    private static var rootOutside: UInt32? {
+        guard let ids = translatedIDs else { return nil }
+        for start in stride(from: 0, to: ids.count - 2, by: 3) where ids[start] == 0 { return ids[start + 1] == 0 ? nil : ids[start + 1] }
+        return nil
     }
 
     /// - Throws: `perm` if another user serves the directory, and as `ControlSocket.connect`.
@@ -180,7 +201,9 @@ package enum ControlPlace {
         if isPrivate {
             guard above.uid == geteuid(), above.mode & 0o077 == 0 else { throw .perm }
         } else {
-            guard above.uid == 0 || above.uid == geteuid(), isSafe(above) || above.mode & 0o1000 != 0 else { throw .perm }
+            // In a user namespace the host's root is the number of unmapped users (overflowuid).
+            let isRoots = above.uid == 0 || above.uid == 65534 && translatedIDs != nil
+            guard isRoots || above.uid == geteuid(), isSafe(above) || above.mode & 0o1000 != 0 else { throw .perm }
         }
         guard let name = place.names.last else { throw .inval }
         do { try Syscall.mkdirat(current.rawValue, name, mode: mode) } catch {

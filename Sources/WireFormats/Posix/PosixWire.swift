@@ -118,6 +118,27 @@ public enum PosixWire {
         return bytes
     }
 
+    /// The value of a list that XFS shows as `trusted.SGI_ACL_FILE` or `trusted.SGI_ACL_DEFAULT`: a count, and a tag, an id, permissions and
+    /// two bytes of nothing for each entry, integers big-endian.
+    /// - Parameter bytes: any bytes.
+    public static func bytes(ofXFS bytes: RawSpan) throws(PosixWireError) -> [UInt8] {
+        let (header, entrySize) = (4, 12)
+        guard bytes.byteCount >= header else { throw .size(bytes.byteCount) }
+        func number(_ place: Int) -> UInt32 { UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self)) }
+        let count = Int(number(0))
+        // Old kernels write room for entries that are not there.
+        guard count <= (bytes.byteCount - header) / entrySize else { throw .size(bytes.byteCount) }
+        var entries: [PosixWireEntry] = []
+        for index in 0..<count {
+            let place = header + index * entrySize
+            guard let tag = UInt16(exactly: number(place)), let known = PosixWireEntry.Tag(rawValue: tag) else {
+                throw .unknownTag(UInt16(truncatingIfNeeded: number(place)), at: index)
+            }
+            entries.append(PosixWireEntry(known, UInt16(number(place + 8) >> 16), id: known.isNamed ? number(place + 4) : .max))
+        }
+        return Self.bytes(entries)
+    }
+
     private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
         for index in 0..<number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
     }

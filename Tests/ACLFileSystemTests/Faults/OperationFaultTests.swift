@@ -98,7 +98,7 @@ import WireFormats
         func word(_ kind: XattrName) -> String? {
             switch kind {
             case .acl: "a list"
-            case .posixACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
+            case .posixACL(let isDefault), .xfsACL(let isDefault): isDefault ? "a default ACL" : "a POSIX ACL"
             case .nfs4: "a list in a form of NFSv4"
             case .smbACL: "a list for Samba"
             case .portableACL: "a list for copies"

@@ -66,6 +66,7 @@ struct UserNamespaceTests {
             cat >"$T/serve.sh" <<'END'
             mount -t tmpfs tmpfs "$T/back" && mkdir "$T/back/s" "$T/back/m" && chmod 755 "$T/back"
             "$A" mount "$T/back/s" "$T/back/m" 2>&1 | grep -o 'this root may not write trusted.aclfs' | tr '\n' ' '
+            "$A" status "$T/back/m" | grep -o 'metadata in user.aclfs' | tr '\n' ' '
             cd "$T/back/m"
             for f in left kept; do echo x >$f; chmod 644 $f; done
             "$A" chmod +a 'group:#30 deny read' left; "$A" chmod +a 'group:#31 deny read' kept
@@ -75,7 +76,8 @@ struct UserNamespaceTests {
             END
             echo root:300000:65536 | tee -a /etc/subuid >>/etc/subgid
             export T A; chmod 755 "$T/back"; chown 300000 "$T/back"
-            is 'inside' "$(unshare -m --map-users=300000,0,65536 --map-groups=300000,0,65536 -S 0 -G 0 sh "$T/serve.sh" 2>"$T/log")" 'this root may not write trusted.aclfs kept x'
+            is 'inside' "$(unshare -m --map-users=300000,0,65536 --map-groups=300000,0,65536 -S 0 -G 0 sh "$T/serve.sh" 2>"$T/log")" 'this root may not write trusted.aclfs metadata in user.aclfs kept x'
+            rm -rf /tmp/aclfs-300000
             """#)
     }
 

@@ -33,4 +33,23 @@ struct LiftedFlagsTests {
         #expect(result.output.components(separatedBy: "changed 20 objects").count == 6, "\(result)")
         #expect(result.output.contains("restored 20 objects"), "\(result)")
     }
+
+    /// A lease holds up who opens a file on the same mount, and nobody on another one.
+    @Test func onATreeThatIsMountedTwiceTheyStay() throws {
+        let tree = try TreeFixture()
+        _ = try tree.go(to: .mount)
+        let result = try tree.shell(
+            #"""
+            mkdir d; echo original >d/f; chown 501:20 d/f; aclfs chflags schg d/f; aclfs chflags uchg d
+            aclfs acl export d | sed 's/mode: 0644/mode: 0600/; s/mode: 0755/mode: 0750/' >../export
+            mkdir ../other; aclfs mount "$(findmnt -no SOURCE .)" ../other 2>/dev/null
+            aclfs acl import ../export d; echo "status $?"
+            stat -c %a d d/f; aclfs ls -lO d | grep -c schg
+            aclfs unmount ../other; aclfs acl import ../export d; echo "status $?"
+            stat -c %a d d/f; aclfs ls -lO d | grep -c schg
+            """#)
+        #expect(result.output.contains("its flags are not lifted while the tree is mounted twice"), "\(result)")
+        let numbers = result.output.split(separator: "\n").filter { $0.hasPrefix("status") || $0.allSatisfy(\.isNumber) }
+        #expect(numbers == ["status 1", "750", "644", "1", "status 0", "750", "600", "1"], "\(result)")
+    }
 }

@@ -47,6 +47,27 @@ struct CopierMatrixTests {
 
         """#
 
+    /// XFS lists its own form of POSIX ACLs to root, which -X copies beside -A.
+    @Test(.enabled(if: isInstalled("mkfs.xfs") && isInstalled("rsync"), "needs mkfs.xfs and rsync"))
+    func rsyncFromXFS() throws {
+        try run(
+            #"""
+            truncate -s 320M image; mkfs.xfs -q image; mkdir src; mount -o loop image src; trap 'cd /; umount -l "$N/src"' EXIT
+            chmod 755 src; fill src
+            for options in -aAX -aX; do
+                mkdir "$M/to"
+                for run in 1 2 3; do
+                    rsync $options src/ "$M/to/" >said 2>&1 || { echo "rsync $options, run $run: $?"; cat said; }
+                    # Without -A what is made in a directory inherits its default ACL, as on XFS.
+                    [ $options = -aX ] || { posix src >want; posix "$M/to" >got; same want got "rsync $options, run $run"; }
+                    reads src >want; reads "$M/to" >got; same want got "rsync $options, run $run, $denied"
+                done
+                getfattr -d -m SGI --absolute-names "$M/to/deny" 2>&1
+                rm -r "$M/to"
+            done
+            """#)
+    }
+
     /// From a native directory to a native one and to a mount, plain and with inheritable entries. Afterwards the source changes.
     private static let toMount = #"""
         for options in $2; do for to in plain heir; do

@@ -31,7 +31,7 @@ struct CopyTableTests {
             rm -rf a/* plain/* b/in repo; mkdir b/in; chmod 755 b/in
             aclfs chmod +a 'group:700 allow read,file_inherit,directory_inherit' b/in
             mkdir a/tree; aclfs chmod +a 'user:502 allow list,search,file_inherit,directory_inherit' a/tree
-            cd a/tree; echo new >inherited; echo f >explicit; aclfs chmod -N explicit
+            cd a/tree; echo new >inherited; mkdir -p deep/er; echo new >deep/er/inherited; echo f >explicit; aclfs chmod -N explicit
             aclfs chmod +a 'user:503 deny write,append' explicit; aclfs chmod +a 'user:502 allow read,write' explicit
             ln -s explicit link; mkfifo pipe; for special in link pipe; do aclfs chmod -h +a 'user:503 deny readextattr' $special; done
             echo h >hidden; aclfs chflags hidden hidden; echo x >left-out; aclfs backup exclude left-out
@@ -47,7 +47,8 @@ struct CopyTableTests {
             row 'explicit entries of FIFOs' 'u1F7 deny readextattr' "$(list pipe | grep -v ' inherited ')"
             row 'inheritable entries of a directory' 'u1F6 allow list,search,file_inherit,directory_inherit' "$(list . | grep -v ' inherited ')"
             row 'inherited entries of the new place' 'g2BC inherited allow read' "$(list inherited | grep g2BC)"
-            row 'inherited entries of a directory in the copy' 'u1F6 inherited allow read,execute' "$(list inherited | grep u1F6)"
+            row 'inherited entries of a directory in the copy' 'u1F6 inherited allow read,execute u1F6 inherited allow read,execute' \
+                "$(echo $(list inherited | grep u1F6) $(list deep/er/inherited | grep u1F6))"
             row 'flags' hidden "$(getfattr --only-values -n system.aclfs.flags hidden)"
             row 'owner, group, mode' '501 20 640' "$(stat -c '%u %g %a' explicit)"
             row 'exclude from backup' '[Excluded]' "$(aclfs backup status left-out | grep -o '^.Excluded.')"

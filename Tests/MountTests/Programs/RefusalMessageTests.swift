@@ -93,7 +93,7 @@ struct RefusalMessageTests {
             let verb = words.contains(",") ? "are" : "is"
             #expect(
                 try said(.alice, "chflags \(flags) plain")
-                    == "aclfs: plain: Operation not permitted: \(words) \(verb) set and cleared by root only")
+                    == "aclfs: plain: Operation not permitted: \(words) \(verb) set and cleared by root only, with CAP_LINUX_IMMUTABLE")
         }
     }
 

@@ -116,4 +116,24 @@ private struct NoMemory: Error {}
             } catch { #expect(!error.message.isEmpty) }
         }
     }
+
+    /// As XFS has them, with room for entries that are not there, as old kernels write them.
+    @Test func theFormOfXFS() throws {
+        let entries: [(UInt32, UInt32, UInt8)] = [(1, 0, 6), (2, 1504, 0), (4, 0, 4), (16, 0, 4), (32, 0, 4)]
+        func big(_ number: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
+        let bytes = big(5) + entries.flatMap { big($0.0) + big($0.1) + [0, $0.2, 0, 0] }
+        let expected = PosixWire.bytes([
+            PosixWireEntry(.owner, 6), PosixWireEntry(.user, 0, id: 1504), PosixWireEntry(.owningGroup, 4), PosixWireEntry(.mask, 4),
+            PosixWireEntry(.other, 4),
+        ])
+        #expect(try PosixWire.bytes(ofXFS: bytes.span.bytes) == expected)
+        #expect(try PosixWire.bytes(ofXFS: (bytes + [UInt8](repeating: 0xAA, count: 30)).span.bytes) == expected)
+        let broken: [[UInt8]] = [[], [0, 0, 0], Array(bytes.dropLast()), big(.max) + bytes.dropFirst(4)]
+        for wrong in broken {
+            #expect(throws: PosixWireError.size(wrong.count)) { try PosixWire.bytes(ofXFS: wrong.span.bytes) }
+        }
+        #expect(throws: PosixWireError.unknownTag(1, at: 0)) {
+            try PosixWire.bytes(ofXFS: (big(1) + big(0x10001) + big(0) + big(0)).span.bytes)
+        }
+    }
 }
