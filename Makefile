@@ -36,16 +36,19 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 # What README.md links to, and the documents that these link to.
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
 docdirs := docs/decisions docs/results docs
+c_files := $(wildcard Sources/C*/*.[ch] Sources/C*/include/*.h)
+# What begins as a shell script does.
+scripts := $(shell grep -lE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
 
-.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs layers citations types words checks lint format man build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs links citations checks lint format man build release
 .PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
 
 help:
 	@echo 'make run         build aclfs and take the tour on a mount of its own (as root)'
 	@echo 'make test-quick  what needs neither root nor a mount, in about a minute'
-	@echo 'make test        layers, citations, build and every test that ends within minutes'
+	@echo 'make test        style, links, citations, build and every test that ends within minutes'
 	@echo 'make test-long   [PART=NAME] [FRESH=1] all tests with long races and random runs, part by part; a second call goes on where the first'
-	@echo '                 ended. Parts: $(shell mount-helpers/test-parts | sed 's/:.*//' | paste -sd ' '). docs/test-runs.md keeps the results'
+	@echo '                 ended. Parts: $(shell Scripts/test-parts | sed 's/:.*//' | paste -sd ' '). docs/test-runs.md keeps the results'
 	@echo 'make test-paths  a part of it: some tests on each way that requests, data and caches can take (as root)'
 	@echo 'make fuzz        [RUNS=10000000] each parser of bytes from outside, with inputs guided by coverage; also the last part of a long run'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
@@ -54,7 +57,7 @@ help:
 	@echo 'make bench-felt  only whole commands as a user feels them: git status, du, cp -r and others after a rest (as root)'
 	@echo 'make bench-costs requests, calls and instructions of operations and whole commands; they do not depend on the load (as root)'
 	@echo 'make bench-attack what sixteen processes of one user do to the calls of another; docs/security.md has the figures (as root)'
-	@echo 'make lint        layers, citations, words, file lengths, links, style'
+	@echo 'make lint        links, citations, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
 	@echo 'make build       debug build of everything'
@@ -65,7 +68,7 @@ help:
 	@echo 'make clean       remove .build, .build-threads and .build-fuzz'
 
 dependencies:
-	@mount-helpers/install-dependencies
+	@Scripts/install-dependencies
 
 build: dependencies
 	$(SWIFT) build
@@ -76,63 +79,60 @@ release: dependencies
 run: release
 	@ACLFS='$(CURDIR)/$(release)' docs/examples/tour.sh
 
-layers:
-	@mount-helpers/check-layers
-	@mount-helpers/test-parts check
+links:
+	@Scripts/check-links
+	@Scripts/test-parts check
 
 citations:
-	@mount-helpers/check-citations
+	@Scripts/check-citations
 
-types:
-	@mount-helpers/check-types
+# And that the scripts do what they promise.
+checks: links citations
+	@Scripts/test-checks
 
-words:
-	@mount-helpers/check-words
-
-# And that all of them do what they promise.
-checks: layers citations types words
-	@mount-helpers/test-checks
-
-# And that Swift stands as swift format would write it, where the toolchain has it.
+# And the style of each language, as far as its tool is here: Swift's toolchain brings its own.
 lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
 	    $(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests \
 	        || { echo "style: 'make format' mends most of these" >&2; exit 1; }; \
-	else \
-	    echo 'style: not looked at, this toolchain has no swift format'; \
-	fi
+	else echo 'style: Swift was not looked at, this toolchain has no swift format'; fi
+	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(c_files); \
+	else echo 'style: C was not looked at, clang-format is not installed'; fi
+	@if command -v shellcheck >/dev/null; then shellcheck -S warning $(scripts); \
+	else echo 'style: scripts were not looked at, shellcheck is not installed'; fi
 
 # The pages aclfs* of docs/man from what the program says of itself and from docs/man/sources; mount.aclfs.8 is made by hand.
 man: build
-	@mount-helpers/make-man .build/debug/aclfs
+	@Scripts/make-man .build/debug/aclfs
 
 format:
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	! command -v clang-format >/dev/null || clang-format -i $(c_files)
 
 clients:
-	@mount-helpers/install-dependencies clients
+	@Scripts/install-dependencies clients
 
 long_clients: clients
-	@mount-helpers/install-dependencies long-clients
+	@Scripts/install-dependencies long-clients
 
 test: lint dependencies clients
 	@$(SWIFT) build --build-tests
-	@ACLFS_TEST_LONG=0 mount-helpers/with-rings mount-helpers/run-tests .build/test.log $(TEST_TIMEOUT) mount-helpers/test-side-by-side $(SWIFT)
+	@ACLFS_TEST_LONG=0 Scripts/with-rings Scripts/run-tests .build/test.log $(TEST_TIMEOUT) Scripts/test-side-by-side $(SWIFT)
 
-# The division of both into parts, and what is quick: mount-helpers/test-parts.
-test-quick: layers citations dependencies
-	@SWIFT='$(SWIFT)' TEST_TIMEOUT=$(TEST_TIMEOUT) mount-helpers/test-parts quick
+# The division of both into parts, and what is quick: Scripts/test-parts.
+test-quick: links citations dependencies
+	@SWIFT='$(SWIFT)' TEST_TIMEOUT=$(TEST_TIMEOUT) Scripts/test-parts quick
 
 # Mounts are served by the program that is installed: races are won by speed.
-test-long: layers dependencies release $(if $(filter-out paths,$(or $(PART),all)),long_clients,clients)
-	@SWIFT='$(SWIFT)' TEST_LONG_TIMEOUT=$(TEST_LONG_TIMEOUT) ACLFS_PROGRAM='$(CURDIR)/$(release)' FRESH='$(FRESH)' mount-helpers/test-parts long $(PART)
+test-long: links dependencies release $(if $(filter-out paths,$(or $(PART),all)),long_clients,clients)
+	@SWIFT='$(SWIFT)' TEST_LONG_TIMEOUT=$(TEST_LONG_TIMEOUT) ACLFS_PROGRAM='$(CURDIR)/$(release)' FRESH='$(FRESH)' Scripts/test-parts long $(PART)
 
 test-paths:
 	@$(MAKE) --no-print-directory test-long PART=paths
 
 test-threads: dependencies
-	@SWIFT='$(SWIFT)' mount-helpers/with-rings mount-helpers/run-tests --record 'make test-threads' .build/test-threads.log $(TEST_LONG_TIMEOUT) \
-	    mount-helpers/test-threads
+	@SWIFT='$(SWIFT)' Scripts/with-rings Scripts/run-tests --record 'make test-threads' .build/test-threads.log $(TEST_LONG_TIMEOUT) \
+	    Scripts/test-threads
 
 # Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
 bench_programs: release
@@ -180,13 +180,13 @@ install:
 	chmod 0644 '$(unitdir)/aclfs@.service' '$(unitdir)/aclfs-purge@.service'
 
 fuzz:
-	@SWIFT='$(SWIFT)' mount-helpers/fuzz $(RUNS)
+	@SWIFT='$(SWIFT)' Scripts/fuzz $(RUNS)
 
 deb: release
-	@mount-helpers/make-deb
+	@Scripts/make-deb
 
 test-deb: deb
-	@mount-helpers/test-deb
+	@Scripts/test-deb
 
 uninstall:
 	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'

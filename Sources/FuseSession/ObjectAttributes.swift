@@ -18,8 +18,6 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 /// The attributes of an object in stat(2).
-///
-/// Its stored properties are those of stat(2).
 public struct ObjectAttributes: Equatable, Sendable {
     public var ino: UInt64
     public var size: UInt64

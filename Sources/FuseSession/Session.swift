@@ -80,8 +80,6 @@ public struct SessionConfiguration: Equatable, Sendable {
 }
 
 /// The features that the kernel offered and those that are used.
-///
-/// Its stored properties are one for each feature.
 public struct Negotiated: Equatable, Sendable {
     public var kernelMajor: UInt32
     public var kernelMinor: UInt32

@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tests/FuzzTargets/FuzzEntry.swift. ACLFS_FUZZ names the parser; `mount-helpers/fuzz` builds and runs this. */
+/* Tests/FuzzTargets/FuzzEntry.swift. ACLFS_FUZZ names the parser; `Scripts/fuzz` builds and runs this. */
 int32_t aclfs_fuzz_one(const uint8_t *bytes, size_t count);
 
 /* libFuzzer, which has the main, calls it with each input. */

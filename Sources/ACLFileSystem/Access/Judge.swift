@@ -12,8 +12,7 @@ import WireFormats
 /// `SpecialFileGate`, which it asks. `ExplainRun` asks both by itself, for questions about decisions.
 ///
 /// Denials through an open handle are counted only.
-/// It reads the facts that it is given and touches no object of the backing tree. Its stored properties are what decisions read and where they
-/// are recorded.
+/// It reads the facts that it is given and touches no object of the backing tree.
 public final class Judge: Sendable {
     /// On a confined mount: the judge of the mount whose volume it shows. nil on any other.
     private let base: Judge?

@@ -8,8 +8,6 @@ import WireFormats
 /// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
 /// notifications are sent only here and in the types it owns.
 ///
-/// It has extensions in many files, one for each kind of change: they share what the kernel may hold.
-///
 /// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the
 /// reply.
 final class KernelView: Sendable {

@@ -4,8 +4,6 @@ import LinuxSystem
 import Synchronization
 
 /// The state of a `KernelCache` under its lock: the present epoch, what is exposed in it, and the deadlines of bumps.
-///
-/// It has many stored properties: each bump and each exposure reads and changes most of them in one step.
 struct KernelCacheState {
     let forgets: ForgetWaits
     var notifier: Notifier?

@@ -12,8 +12,6 @@ var runsAsRoot: Bool { geteuid() == 0 }
 
 /// Changes what is stored of an object, for all requests that ask for it: SETATTR, SETXATTR, IOCTL.
 ///
-/// It has extensions in one file for each kind of change, because all of them need the same owners.
-///
 /// The calling operation holds the metadata lock through `withMetadataLocked`, or says how it is held.
 final class MetadataChanges: Sendable {
     let loader: ObjectLoader

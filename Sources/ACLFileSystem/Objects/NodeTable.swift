@@ -5,8 +5,6 @@ import LinuxSystem
 import Synchronization
 
 /// The object of a node id, and what the kernel got of it.
-///
-/// It has many stored properties: every operation on an object finds its state for the kernel here, without another look-up.
 final class Node: Sendable {
     let id: NodeID
     let object: BackingObject

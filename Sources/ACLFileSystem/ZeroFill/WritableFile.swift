@@ -6,7 +6,7 @@ import Synchronization
 /// What is known of a file that is open for writing, or was and has gaps that are not filled. One for all mounts of a tree, because
 /// a handle of any mount can write.
 final class WritableFile: Sendable {
-    /// Its stored properties change together under one lock.
+    /// What changes together, under one lock.
     struct State {
         /// The number of handles that can write. Each counts until its RELEASE, and so do its mappings.
         var writers = 0

@@ -3,8 +3,7 @@
 /// `authorize` is the single entry. It tests structural conditions, the sandbox and the legality of the values. Then it runs each
 /// check of the operation through the stages of docs/authorization.md 3.4. Only requests through an open handle
 /// are decided elsewhere (HandleRule.swift).
-///
-/// It has extensions in as many files as there are rules: one rule stands in one file.
+/// Each rule is an extension in a file of its own (`Rules`).
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {
     public var credential: C
     public let volume: VolumeState

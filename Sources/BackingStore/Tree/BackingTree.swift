@@ -15,9 +15,6 @@ public struct ResolvedObject {
 
 /// The backing directory. Everything below it is opened by descriptor, or by a directory's descriptor and one name, so that no
 /// name, symlink or race leads out of it (invariant I7).
-///
-/// It has extensions by subject: records, their locks and their room, paths, objects found again, POSIX ACLs. All share its descriptors.
-/// Its stored properties are what one tree has: the root, caches, locks, and what its file system keeps.
 public final class BackingTree: Sendable {
     public let root: BackingObject
     /// The attribute of an object's record: `trusted.aclfs` or `user.aclfs`.

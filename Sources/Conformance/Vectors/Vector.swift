@@ -75,7 +75,7 @@ public struct VectorVolume: Codable, Sendable, Hashable {
     }
 }
 
-/// A call with its arguments: its stored properties are the members of `op` in the schema of vectors.json.
+/// A call with its arguments: the members of `op` in the schema of vectors.json.
 public struct VectorOp: Codable, Sendable, Hashable {
     public var call: String
     public var flags: [String]?

@@ -25,8 +25,6 @@ public struct Timespec: Hashable, Sendable, Comparable {
 }
 
 /// The result of statx(2). Sizes are in bytes and at most `Int64.max`, whatever a file system says; `blocks` in units of 512 bytes.
-///
-/// Its stored properties are those of the kernel's structure.
 public struct FileStatus: Hashable, Sendable {
     /// Device numbers have the major number in the upper and the minor in the lower 32 bits.
     public var device: UInt64

@@ -1,8 +1,6 @@
 import Authorization
 
 /// Everything that `-o` can say (docs/mounting.md "Options"), with what holds if nothing is said.
-///
-/// Its stored properties are one for each setting. Its extensions stand beside the type or rule that they are about.
 public struct MountOptions: Sendable {
     public var volume = VolumeState()
     public var metadata = MetadataPlace.auto

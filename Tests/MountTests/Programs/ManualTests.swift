@@ -11,7 +11,7 @@ struct ManualTests {
         (try? FileManager.default.contentsOfDirectory(atPath: directory))?.filter {
             $0.wholeMatch(of: /.*\.[1-9]/) != nil
         }.sorted() ?? []
-    private static let maker = Repository.top.appendingPathComponent("mount-helpers/make-man").path
+    private static let maker = Repository.top.appendingPathComponent("Scripts/make-man").path
 
     private static func text(_ page: String) throws -> String { try String(contentsOfFile: "\(directory)/\(page)", encoding: .utf8) }
 
@@ -27,7 +27,7 @@ struct ManualTests {
         let scratch = try ScratchDirectory("manual")
         let there = "docs/man"
         let script = #"""
-            set -eu; M=docs/man; cd "$1"; mkdir mount-helpers docs; cp "$2" mount-helpers/make-man; cp -R "$3" docs/man
+            set -eu; M=docs/man; cd "$1"; mkdir Scripts docs; cp "$2" Scripts/make-man; cp -R "$3" docs/man
             cat >program <<END
             #!/bin/sh
             case "\$*" in
@@ -37,8 +37,8 @@ struct ManualTests {
             esac
             END
             chmod +x program; touch $M/aclfs-gone.1; echo more >>$M/aclfs-ls.1
-            mount-helpers/make-man ./program --check || echo "status $?"
-            mount-helpers/make-man ./program; mount-helpers/make-man ./program --check; ls $M/aclfs-gone.1 2>&1 || :; grep -c frob $M/aclfs.1
+            Scripts/make-man ./program --check || echo "status $?"
+            Scripts/make-man ./program; Scripts/make-man ./program --check; ls $M/aclfs-gone.1 2>&1 || :; grep -c frob $M/aclfs.1
             grep -A1 '^.TP' $M/aclfs-frob.1
             """#
         let result = try Spawn.run(["bash", "-c", script, "bash", scratch.path, Self.maker, Self.directory, MountTesting.program("aclfs")])
@@ -58,7 +58,7 @@ struct ManualTests {
             ("groff", ["-ww", "-z", "-man", path]),
         ] {
             guard isInstalled(program) else {
-                print("ManualTests: no \(program) here (mount-helpers/install-dependencies clients)")
+                print("ManualTests: no \(program) here (Scripts/install-dependencies clients)")
                 continue
             }
             let words = ([program] + arguments).map { "'\($0)'" }.joined(separator: " ")

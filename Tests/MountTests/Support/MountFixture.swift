@@ -21,7 +21,7 @@ enum MountTesting {
     }()
     static var isPossible: Bool { missing == nil }
     static let isLong = ProcessInfo.processInfo.environment["ACLFS_TEST_LONG"] == "1"
-    /// Of every mount that a test makes: mount-helpers/test-paths has the same tests go each way there is.
+    /// Of every mount that a test makes: Scripts/test-paths has the same tests go each way there is.
     static let standingOptions = ProcessInfo.processInfo.environment["ACLFS_TEST_OPTIONS"] ?? ""
 
     /// - Returns: the path of a program that was built with the tests, or of the one that ACLFS_PROGRAM names.
