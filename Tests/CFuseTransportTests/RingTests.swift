@@ -76,7 +76,7 @@ struct RingTests {
 }
 
 /// Which way a reply goes, where some requests come through rings.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized)
 struct RingAnswerTests {
     private static func answer(_ transport: SocketTransport, _ thread: OpaquePointer, _ reply: Reply) -> (Int, Int32) {
         reply.withParts { parts, count in
@@ -124,7 +124,7 @@ struct RingAnswerTests {
 }
 
 /// Rings that the kernel's io_uring makes, for a device that serves none.
-@Suite(.serialized, .enabled(if: aclfs_transport_probe_rings() == 0, "needs io_uring"), .timeLimit(.minutes(10)))
+@Suite(.serialized, .enabled(if: aclfs_transport_probe_rings() == 0, "needs io_uring"))
 struct RingPreparationTests {
     private static func prepare(_ transport: SocketTransport) -> Int32 {
         aclfs_transport_prepare_rings(transport.raw, 8192)

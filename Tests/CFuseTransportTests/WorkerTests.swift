@@ -6,7 +6,7 @@ import Testing
 import TransportHarness
 
 /// The pool of workers, on a socket in place of /dev/fuse (docs/transport.md "Through the device").
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized)
 struct WorkerTests {
     // MARK: requests and replies
 

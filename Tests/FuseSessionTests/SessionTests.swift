@@ -27,12 +27,9 @@ private typealias CopyFileRange =
         Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32
     ) -> Int
 
-private let isLong = getenv("ACLFS_TEST_LONG").map { String(cString: $0) == "1" } ?? false
-
 private func errnoOf(_ call: () -> Int32) -> Int32 { call() == 0 ? 0 : errno }
 
-// The limit counts the time in which suites that block hold all threads of the test run, too: in a long run most of it.
-@Suite(.serialized, .enabled(if: mountable, "needs root and /dev/fuse"), .timeLimit(.minutes(isLong ? 120 : 10)))
+@Suite(.serialized, .enabled(if: mountable, "needs root and /dev/fuse"))
 struct SessionTests {
     @Test(arguments: transports) func serves(_ transport: Transport) throws {
         let handler = HelloHandler()
