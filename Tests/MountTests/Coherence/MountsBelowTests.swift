@@ -93,4 +93,25 @@ struct MountsBelowTests {
         let after = try #require(status.output.range(of: "epoch_bumps "), "\(status)").upperBound
         return try #require(Int(status.output[after...].prefix { $0.isNumber }))
     }
+
+    /// A service that ends takes its namespace along, and the mounts in it: the log says nothing of that, whatever was revoked meanwhile.
+    @Test func theEndOfANamespaceIsNoLoss() throws {
+        let fixture = try MountFixture(options: nil)
+        let script = """
+            "$1" mount -f "$2" "$3" 2>"$4" & served=$!
+            until mountpoint -q "$3"; do sleep 0.05; done
+            mkdir -p "$3/a/deep" "$3/a/secret" "$3/b"
+            for round in 1 2; do
+                for change in 1 2 3 4 5; do ls -lR "$3" >/dev/null; chmod 700 "$3/b"; chmod 755 "$3/b"; sleep 0.05; done
+                sleep 2.5; ls -lR "$3" >/dev/null
+                unshare -m sh -c 'mount --bind "$0/a/deep" "$0/a/secret"; sleep 0.6; grep -c a/secret /proc/self/mountinfo' "$3"
+                sleep 0.5
+            done
+            "$1" unmount "$3"; wait $served; grep 'is gone' "$4"
+            """
+        let result = try Spawn.run([
+            "bash", "-c", script, "bash", MountTesting.program("aclfs"), fixture.backing, fixture.mountpoint, fixture.top + "/log",
+        ])
+        #expect(result.output == "1\n1", "\(result)")
+    }
 }
