@@ -62,14 +62,17 @@ public final class GroupCache: Sendable {
     ///   - uid: the uid of the request.
     ///   - gid: the gid of the request.
     ///   - request: the number of the request, unique for this cache; 0 = none. It gets the same answer each time.
-    ///   - realIDsCount: the request is access(2), which has the real ids and the same groups.
+    ///   - realIDsCount: the request may belong to access(2), which has the real ids and the same groups.
     public func groups(
         tid: Int32, uid: UInt32, gid: UInt32, request: UInt64 = 0, realIDsCount: Bool = false
     ) -> ThreadGroups? {
         guard tid > 0, uid != .max, gid != .max else { return nil }
-        let key = Key(tid: tid, uid: uid, gid: gid, realIDsCount: realIDsCount)
+        // By its real ids a thread may ask as another one of the same ids does, but with other capabilities.
+        let plain = Key(tid: tid, uid: uid, gid: gid, realIDsCount: false)
+        let real = Key(tid: tid, uid: uid, gid: gid, realIDsCount: true)
         let now = SystemTime.monotonic()
-        if let kept = kept(key, now, request) { return kept }
+        if let kept = kept(plain, now, request), !realIDsCount || kept != nil { return kept }
+        if realIDsCount, let kept = kept(real, now, request) { return kept }
         // The lock is not held here: two threads may read the same list, which is harmless.
         guard
             let status = try? ThreadIdentity.read(
@@ -78,16 +81,17 @@ public final class GroupCache: Sendable {
             (status.fsuid, status.fsgid) == (uid, gid)
                 || realIDsCount && (status.ruid, status.rgid) == (uid, gid)
         else {
-            if request != 0 { keep(Entry(groups: nil, expiry: 0, request: request), for: key, now: now) }
+            if request != 0 { keep(Entry(groups: nil, expiry: 0, request: request), for: realIDsCount ? real : plain, now: now) }
             return nil
         }
+        let isItself = (status.fsuid, status.fsgid) == (uid, gid)
         // access(2) by other ids than the effective ones has the permitted capabilities of root, and none of another user.
-        let capabilities = (status.fsuid, status.fsgid) == (uid, gid) ? status.effective : uid == 0 ? status.permitted : 0
+        let capabilities = isItself ? status.effective : uid == 0 ? status.permitted : 0
         let groups = ThreadGroups(
             list: list, namespace: status.namespace, lent: uid == 0 && status.namespace != .own ? lent : [],
             capabilities: capabilitiesCount ? Capabilities(rawValue: capabilities).intersection(.all) : [])
         if lifetime > 0 || request != 0 {
-            keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: key, now: now)
+            keep(Entry(groups: groups, expiry: now + lifetime, request: request), for: isItself ? plain : real, now: now)
         }
         return groups
     }

@@ -30,7 +30,7 @@ public struct RequestCredential: Credential, Sendable {
     ///   - tid: the requesting thread; 0 = the kernel does not say.
     ///   - request: the number of the request, unique for this cache; 0 = none.
     ///   - cache: reads and keeps groups.
-    ///   - realIDsCount: the request is access(2), which has the real ids of the thread.
+    ///   - realIDsCount: the request may belong to access(2), which has the real ids of the thread.
     ///   - isSquashed: the ids are not those of the thread, whose groups do not count either (`rootsquash`).
     public init(
         uid: UInt32, gid: UInt32, tid: Int32, request: UInt64 = 0, cache: GroupCache, realIDsCount: Bool = false,

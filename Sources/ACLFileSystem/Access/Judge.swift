@@ -167,8 +167,13 @@ public final class Judge: Sendable {
     private func decide<O: EvaluationObserver>(
         _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, _ observer: O
     ) -> Decision {
-        // access(2) alone brings ids that may differ from the thread's effective ids (docs/authorization.md 9a.2).
-        let asksByRealIDs = if case .access = operation { true } else { false }
+        // access(2) alone brings ids that may differ from the thread's effective ids, also to the walk to the object and to a question for
+        // its mode (docs/authorization.md 9a.2).
+        let asksByRealIDs: Bool
+        switch operation {
+        case .access, .lookup, .stat, .readLink: asksByRealIDs = true
+        default: asksByRealIDs = false
+        }
         var settings = volume
         // Reading the kernel's setting costs a call: it is read only if this rule is the one that denies.
         settings.protectsHardLinks = true

@@ -3,6 +3,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 import MountOptions
+import Synchronization
 import WireFormats
 
 /// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
@@ -109,6 +110,10 @@ extension KernelView {
         var isKnown = false
         mounts.forEachOther(than: self) { if $0.loader.nodes.node(of: object) != nil { isKnown = true } }
         if isKnown { return }
+        if object.hasLostNames.load(ordering: .relaxed) {
+            loader.tree.forgetDescriptor(of: object)
+            return mounts.dropBackingIDs(of: object)
+        }
         if !loader.tree.forgetDescriptorIfRemoved(object) { mounts.dropBackingIDs(of: object) }
     }
 }

@@ -29,7 +29,7 @@ struct SambaCopyTests {
         let parts = result.output.replacingOccurrences(of: "\ndone", with: "").components(separatedBy: "\nthen\n")
         #expect(parts.count == 2, "\(result)")
         let table = CopyTableTests.table(program)
-        #expect(table.count == 9)
+        #expect(table.count == 10)
         for part in parts {
             let found = Dictionary(
                 part.split(separator: "\n").map { ($0.components(separatedBy: "|")[0], $0.hasSuffix("|yes")) },

@@ -46,7 +46,9 @@ struct SambaTests {
         let file = server.fixture.top + "/\(name).conf"
         try SambaServer.share(name, of: server.fixture.mountpoint).write(toFile: file, atomically: true, encoding: .utf8)
         let result = try Spawn.run(["testparm", "-s", file])
-        #expect(result.status == 0 && !result.output.contains("WARNING"), "\(result)")
+        // smbd makes its own directories when it starts.
+        let warnings = result.output.split(separator: "\n").filter { $0.hasPrefix("WARNING") && !$0.hasSuffix("does not exist") }
+        #expect(result.status == 0 && warnings.isEmpty, "\(result)")
     }
 
     @Test func entriesAllowBeyondTheMode() throws {
