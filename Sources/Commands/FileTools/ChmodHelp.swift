@@ -31,8 +31,7 @@ enum ChmodHelp {
           =a# N ENTRY     replaces entry N
                           aclfs chmod =a# 0 "bob allow read" plans
           -E              replaces the list by standard input, one entry a line,
-                          at most 126 and 4095 bytes (for longer lists: aclfs acl
-                          import, nfs4_setfacl -S);
+                          at most 126 and 4095 bytes;
                           a first line '!#acl 1 no_inherit' keeps out entries
                           from above, and '!#acl 1' lets them in again
                           aclfs ls -le plans | aclfs chmod -E copy

@@ -69,6 +69,7 @@ struct WaitBeforeSleepTests {
         SystemTime.sleep(milliseconds: 50)
         let before = try ticks()
         SystemTime.sleep(milliseconds: 1000)
-        #expect(try ticks() - before <= 2)
+        // A thread that never sleeps uses a hundred. The look for new mount namespaces may use two, where there are many.
+        #expect(try ticks() - before <= 10)
     }
 }
