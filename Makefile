@@ -16,6 +16,8 @@ PART ?=
 FRESH ?=
 
 release := .build/release/aclfs
+# A target may import what it says that it depends on, and nothing else (docs/architecture.md "Layers").
+debug_flags := --explicit-target-dependency-import-check error
 release_flags := -c release --static-swift-stdlib
 
 bindir := $(DESTDIR)$(PREFIX)/bin
@@ -38,7 +40,7 @@ docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE do
 docdirs := docs/decisions docs/results docs
 c_files := $(wildcard Sources/C*/*.[ch] Sources/C*/include/*.h)
 # What begins as a shell script does.
-scripts := $(shell grep -lE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
+scripts := $(shell grep -lsE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
 
 .PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs links citations checks lint format man build release
 .PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
@@ -71,7 +73,7 @@ dependencies:
 	@Scripts/install-dependencies
 
 build: dependencies
-	$(SWIFT) build
+	$(SWIFT) build $(debug_flags)
 
 release: dependencies
 	$(SWIFT) build $(release_flags) --product aclfs
@@ -116,7 +118,7 @@ long_clients: clients
 	@Scripts/install-dependencies long-clients
 
 test: lint dependencies clients
-	@$(SWIFT) build --build-tests
+	@$(SWIFT) build --build-tests $(debug_flags)
 	@ACLFS_TEST_LONG=0 Scripts/with-rings Scripts/run-tests .build/test.log $(TEST_TIMEOUT) Scripts/test-side-by-side $(SWIFT)
 
 # The division of both into parts, and what is quick: Scripts/test-parts.

@@ -315,7 +315,7 @@ struct ExplainRun<C: Credential> {
             }
         }
         denial = decision.denial?.errno.name
-        if denial != nil, case .listXattr = operation { notes.append("the program gets an empty listing, and no error") }
+        if decision.denial?.errno == .acces, case .listXattr = operation { notes.append("the program gets an empty listing, and no error") }
         if denial != nil, let lack = credential.lack(decision.stage, operation, over: facts.object ?? facts.parent) {
             notes.append("\(lack): judged as any other user is (docs/authorization.md 3.12)")
         }

@@ -68,7 +68,7 @@ extension XattrOperations {
             }
         case .flags(let set, let clear): try changeFlags(of: id, set: set, clear: clear, caller)
         case .lift(let flags):
-            if share.hasSeveralMounts { throw .busy }
+            if share.hasSeveralMounts { throw .txtbsy }
             try changeFlags(of: id, set: [], clear: flags, caller)
         }
     }

@@ -115,7 +115,7 @@ struct MountedTree: ChangeableTree {
     ) throws(AttributeFailure) {
         guard status.isRegular else { return try tools.files.changeFlags(of: node, from: flags, to: flags.subtracting(binding)) }
         do throws(AttributeFailure) { try tools.files.liftFlags(of: node, from: flags, binding) } catch {
-            guard case .system(.busy) = error else { throw error }
+            guard case .system(.txtbsy) = error else { throw error }
             throw .refused(
                 "its flags are not lifted while the tree is mounted twice, or aclfs sandbox run shows it: there the file could be opened for "
                     + "writing meanwhile; unmount the other, or use --offline")

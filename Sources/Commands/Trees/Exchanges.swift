@@ -46,7 +46,7 @@ extension ToolFiles {
     /// - Parameters:
     ///   - old: as they were read.
     ///   - flags: those to clear.
-    /// - Throws: `busy` while others may open the file on another mount of the tree.
+    /// - Throws: `txtbsy` while others may open the file on another mount of the tree.
     func liftFlags(of node: Node, from old: FileFlags, _ flags: FileFlags) throws(AttributeFailure) {
         do throws(AttributeFailure) { try send(.lift(flags), to: node) } catch {
             guard error.isUnsupported else { throw error }

@@ -12,7 +12,7 @@ public struct ExchangeRequest: Sendable, Equatable {
         case list(from: ACL?, to: ACL?)
         case flags(set: FileFlags, clear: FileFlags)
         /// Clears flags of a file until the caller sets them again. It keeps others from opening the file for writing meanwhile, which it can
-        /// on one mount: while the tree has several, this is refused with EBUSY.
+        /// on one mount: while the tree has several, this is refused with ETXTBSY.
         case lift(FileFlags)
     }
     public var change: Change
