@@ -42,7 +42,7 @@ enum HeldFile {
         }
         stop() {
             kill -STOP $server
-            for i in $(seq 1500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
+            for i in $(seq 1500); do cat /proc/$server/task/*/status 2>/dev/null | grep '^State' | grep -qv T || break; sleep 0.02; done
         }
         await_hold() {
             for i in $(seq 1500); do grep -q _fault /proc/$holder/stack && return; sleep 0.02; done

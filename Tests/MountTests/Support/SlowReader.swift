@@ -26,7 +26,7 @@ enum SlowReader {
             number=0
             for directory in "$@"; do number=$((number + 1)); prepare $number "$directory"; done
             kill -STOP $server
-            for i in $(seq 1500); do cat /proc/$server/task/*/status | grep '^State' | grep -qv T || break; sleep 0.02; done
+            for i in $(seq 1500); do cat /proc/$server/task/*/status 2>/dev/null | grep '^State' | grep -qv T || break; sleep 0.02; done
             for number in $(seq $#); do echo x >"$T/go-$number"; done
             # Until each waits for a page, and so holds the directory.
             for reader in $readers; do
