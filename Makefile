@@ -38,7 +38,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 # What README.md links to, and the documents that these link to.
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
 docdirs := docs/decisions docs/results docs
-c_files := $(wildcard Sources/C*/*.[ch] Sources/C*/include/*.h)
+c_files := $(wildcard Sources/*/C*/*.[ch] Sources/*/C*/include/*.h)
 # What begins as a shell script does.
 scripts := $(shell grep -lsE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
 

@@ -29,91 +29,100 @@ let package = Package(
             name: "Authorization",
             swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
         // 2: text and stored forms of the core's values.
-        .target(name: "ACLFormats", dependencies: ["Authorization"], swiftSettings: strict),
+        .target(name: "ACLFormats", dependencies: ["Authorization"], path: "Sources/Formats/ACLFormats", swiftSettings: strict),
         // Forms of lists that other systems define. Optimised in debug builds too: tests write and read hundreds of thousands of lists.
-        .target(name: "WireFormats", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict + quick),
+        .target(
+            name: "WireFormats", dependencies: ["Authorization", "ACLFormats"], path: "Sources/Formats/WireFormats",
+            swiftSettings: strict + quick),
         // 3: profiles, compiled to a table from place to rights.
-        .target(name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], swiftSettings: strict),
+        .target(
+            name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], path: "Sources/Sandbox/Policy", swiftSettings: strict),
         // 4: what daemons and commands say to each other.
         .target(
-            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], swiftSettings: strict),
+            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], path: "Sources/Control/ControlProtocol",
+            swiftSettings: strict),
         // 5: system calls, one Swift function each over a narrow C shim.
-        .target(name: "CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
+        .target(name: "CLinux", path: "Sources/Linux/CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
-            swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
+            path: "Sources/Linux/LinuxSystem", swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
         // libacl behind our own types.
-        .systemLibrary(name: "CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
-        .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], swiftSettings: strict),
+        .systemLibrary(name: "CACL", path: "Sources/Formats/CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
+        .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], path: "Sources/Formats/LibACL", swiftSettings: strict),
         // 6: the words of `-o`.
         .target(
             name: "MountOptions", dependencies: ["Authorization", "ACLFormats", "SandboxPolicy", "LinuxSystem"],
-            swiftSettings: strict),
+            path: "Sources/Daemon/MountOptions", swiftSettings: strict),
         // 7: names, UUIDs, membership.
         .target(
-            name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict),
+            name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], path: "Sources/Backing/Identity",
+            swiftSettings: strict),
         // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
-            swiftSettings: strict),
+            path: "Sources/Backing/BackingStore", swiftSettings: strict),
         // 9: libfuse3 behind our own types.
         .systemLibrary(
-            name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "CFuseTransport", dependencies: ["CFuse3"], cSettings: shim),
-        .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], cSettings: shim),
+            name: "CFuse3", path: "Sources/Fuse/CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        .target(name: "CFuseTransport", dependencies: ["CFuse3"], path: "Sources/Fuse/CFuseTransport", cSettings: shim),
+        .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], path: "Sources/Fuse/CFuseShim", cSettings: shim),
         .target(
-            name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], swiftSettings: strict),
+            name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], path: "Sources/Fuse/FuseSession",
+            swiftSettings: strict),
         // 10: every operation: find, authorize, perform, reply.
         .target(
             name: "ACLFileSystem",
             dependencies: [
                 "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "LibACL", "MountOptions",
                 "Identity", "BackingStore", "FuseSession",
-            ], swiftSettings: strict),
+            ], path: "Sources/FileSystem", swiftSettings: strict),
         // 11: what the commands do, and the one executable. First what all of them share.
-        .target(name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], swiftSettings: strict),
+        .target(
+            name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], path: "Sources/Tools/ToolSupport",
+            swiftSettings: strict),
         // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
         .target(
             name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem"],
-            swiftSettings: strict),
+            path: "Sources/Sandbox/Profiles", swiftSettings: strict),
         // What mount(8) and its kin ask for: requests, what is looked at before, healing, unmounting.
         .target(
             name: "Mounting",
             dependencies: [
                 "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
                 "MountOptions", "Identity", "BackingStore", "FuseSession",
-            ], swiftSettings: strict),
+            ], path: "Sources/Daemon/Mounting", swiftSettings: strict),
         // The namespaces of `aclfs sandbox run`.
         .target(
             name: "SandboxRun",
             dependencies: [
                 "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
                 "FuseSession",
-            ], swiftSettings: strict),
+            ], path: "Sources/Sandbox/Run", swiftSettings: strict),
         // Serving a tree: its mounts, what clients ask, the grants.
         .target(
             name: "MountDaemon",
             dependencies: [
                 "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
                 "MountOptions", "Identity", "BackingStore", "FuseSession", "ACLFileSystem",
-            ], swiftSettings: strict),
+            ], path: "Sources/Daemon/MountDaemon", swiftSettings: strict),
         // The documented behaviour as calls of several users. Optimised in debug builds too: tests convert its vectors by the thousand.
         .target(
-            name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], swiftSettings: strict + quick),
+            name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
+            path: "Sources/Tools/Conformance", swiftSettings: strict + quick),
         // What the other commands do.
         .target(
             name: "Commands",
             dependencies: [
                 "Conformance", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy",
                 "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
-            ], swiftSettings: strict),
+            ], path: "Sources/Tools/Commands", swiftSettings: strict),
         // Reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
                 "Commands", "Conformance", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "ACLFormats", "LinuxSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: strict),
+            ], path: "Sources/Tools/aclfs", swiftSettings: strict),
 
         .target(
             name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
@@ -186,7 +195,7 @@ let package = Package(
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(
             name: "TransportHarness", dependencies: ["CFuseTransport", "CFuse3"], path: "Tests/TransportHarness",
-            cSettings: shim + [.headerSearchPath("../../Sources/CFuseTransport")]),
+            cSettings: shim + [.headerSearchPath("../../Sources/Fuse/CFuseTransport")]),
         .testTarget(
             name: "CFuseTransportTests", dependencies: ["CFuseTransport", "TransportHarness", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),

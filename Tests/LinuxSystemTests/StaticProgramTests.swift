@@ -33,7 +33,7 @@ private enum StaticProgram {
     static func withProgram(_ body: (String) throws -> Void) throws {
         let directory = try TemporaryDirectory(below: "/tmp")
         _ = try directory.file("main.swift", source)
-        let c = Repository.top.appendingPathComponent("Sources/CLinux").path
+        let c = Repository.top.appendingPathComponent("Sources/Linux/CLinux").path
         let made = try run(
             [
                 "sh", "-c",

@@ -88,7 +88,7 @@ import WireFormats
                 }
             }
         }
-        try look(Repository.top.path + "/Sources/ACLFileSystem")
+        try look(Repository.top.path + "/Sources/FileSystem")
         return found
     }
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../Sources/CFuseTransport/entry.h"
+#include "../../../Sources/Fuse/CFuseTransport/entry.h"
 
 #pragma clang assume_nonnull begin
 
