@@ -16,7 +16,7 @@ PART ?=
 FRESH ?=
 
 release := .build/release/aclfs
-# A target may import what it says that it depends on, and nothing else (docs/architecture.md "Layers").
+# A target may import what it says that it depends on, and nothing else (docs/internals/architecture.md "Layers").
 debug_flags := --explicit-target-dependency-import-check error
 release_flags := -c release --static-swift-stdlib
 
@@ -36,8 +36,8 @@ profiles := $(notdir $(wildcard mount-helpers/sandbox/*.entitlements))
 unitdir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 # What README.md links to, and the documents that these link to.
-docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/decisions/*.md docs/results/*.md docs/results/*.svg)
-docdirs := docs/decisions docs/results docs
+docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/guide/*.md docs/reference/*.md docs/internals/*.md docs/decisions/*.md docs/images/*)
+docdirs := docs/guide docs/reference docs/internals docs/decisions docs/images docs
 c_files := $(wildcard Sources/*/C*/*.[ch] Sources/*/C*/include/*.h)
 # What begins as a shell script does.
 scripts := $(shell grep -lsE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
@@ -50,15 +50,15 @@ help:
 	@echo 'make test-quick  what needs neither root nor a mount, in about a minute'
 	@echo 'make test        style, links, citations, build and every test that ends within minutes'
 	@echo 'make test-long   [PART=NAME] [FRESH=1] all tests with long races and random runs, part by part; a second call goes on where the first'
-	@echo '                 ended. Parts: $(shell Scripts/test-parts | sed 's/:.*//' | paste -sd ' '). docs/test-runs.md keeps the results'
+	@echo '                 ended. Parts: $(shell Scripts/test-parts | sed 's/:.*//' | paste -sd ' '). Tests/test-runs.md keeps the results'
 	@echo 'make test-paths  a part of it: some tests on each way that requests, data and caches can take (as root)'
 	@echo 'make fuzz        [RUNS=10000000] each parser of bytes from outside, with inputs guided by coverage; also the last part of a long run'
 	@echo 'make test-threads where threads meet, with ThreadSanitizer, in .build-threads (as root)'
-	@echo 'make bench       what a mount costs, against others, as ratios; docs/performance.md explains it (as root)'
+	@echo 'make bench       what a mount costs, against others, as ratios; docs/internals/performance.md explains it (as root)'
 	@echo 'make bench-quick the same in about two minutes, without whole commands'
 	@echo 'make bench-felt  only whole commands as a user feels them: git status, du, cp -r and others after a rest (as root)'
 	@echo 'make bench-costs requests, calls and instructions of operations and whole commands; they do not depend on the load (as root)'
-	@echo 'make bench-attack what sixteen processes of one user do to the calls of another; docs/security.md has the figures (as root)'
+	@echo 'make bench-attack what sixteen processes of one user do to the calls of another; docs/reference/security.md has the figures (as root)'
 	@echo 'make lint        links, citations, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
@@ -95,7 +95,7 @@ checks: links citations
 # And the style of each language, as far as its tool is here: Swift's toolchain brings its own.
 lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
-	    $(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests \
+	    $(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks \
 	        || { echo "style: 'make format' mends most of these" >&2; exit 1; }; \
 	else echo 'style: Swift was not looked at, this toolchain has no swift format'; fi
 	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(c_files); \
@@ -108,7 +108,7 @@ man: build
 	@Scripts/make-man .build/debug/aclfs
 
 format:
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 	! command -v clang-format >/dev/null || clang-format -i $(c_files)
 
 clients:
@@ -136,13 +136,13 @@ test-threads: dependencies
 	@SWIFT='$(SWIFT)' Scripts/with-rings Scripts/run-tests --record 'make test-threads' .build/test-threads.log $(TEST_LONG_TIMEOUT) \
 	    Scripts/test-threads
 
-# Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/performance.md.
+# Everything with the optimisations of the release; BENCH_ROUNDS and the others are in docs/internals/performance.md.
 bench_programs: release
 	$(SWIFT) build $(release_flags) --product aclfs-load
 	$(SWIFT) build $(release_flags) --product aclfs-microbench
 
 run_bench = ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' \
-    ACLFS_MICROBENCH='$(CURDIR)/.build/release/aclfs-microbench' python3 -B Tests/Bench/bench.py
+    ACLFS_MICROBENCH='$(CURDIR)/.build/release/aclfs-microbench' python3 -B Benchmarks/bench.py
 
 bench: bench_programs
 	@$(run_bench)
@@ -156,10 +156,10 @@ bench-felt: bench_programs
 # Trace points are read in a namespace of its own, where they are mounted if they are not.
 bench-costs: bench_programs
 	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' unshare --mount sh -c \
-	    '[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; exec python3 -B Tests/Bench/costs.py'
+	    '[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; exec python3 -B Benchmarks/costs.py'
 
 bench-attack: bench_programs
-	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' python3 -B Tests/Bench/attack.py
+	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' python3 -B Benchmarks/attack.py
 
 install:
 	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }

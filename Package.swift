@@ -15,7 +15,7 @@ let faults = "ACLFS_FAULTS"
 
 let shim: [CSetting] = [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
-// Targets stand in the order of the layers (docs/architecture.md): each imports only from above.
+// Targets stand in the order of the layers (docs/internals/architecture.md): each imports only from above.
 let package = Package(
     name: "aclfs",
     products: [.executable(name: "aclfs", targets: ["aclfs"])],
@@ -24,7 +24,7 @@ let package = Package(
     ],
     targets: [
         // 1: what a decision is and how it is reached; imports nothing. It is generic over who asks, and must be
-        // specialised where it is used: without this flag a decision takes three times as long (docs/performance.md).
+        // specialised where it is used: without this flag a decision takes three times as long (docs/internals/performance.md).
         .target(
             name: "Authorization",
             swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
@@ -168,11 +168,11 @@ let package = Package(
         // Tries to get out of a sandbox, one way per call; not shipped.
         .executableTarget(name: "aclfs-escape", path: "Tests/EscapeClient", cSettings: shim),
         // The loops that `make bench` measures, and what the evaluator and the parsers cost; not shipped.
-        .executableTarget(name: "aclfs-load", path: "Tests/BenchLoad", cSettings: shim),
-        .target(name: "AllocationCount", path: "Tests/AllocationCount", cSettings: shim),
+        .executableTarget(name: "aclfs-load", path: "Benchmarks/Load", cSettings: shim),
+        .target(name: "AllocationCount", path: "Benchmarks/AllocationCount", cSettings: shim),
         .executableTarget(
             name: "aclfs-microbench", dependencies: ["AllocationCount", "Authorization", "ACLFormats"],
-            path: "Tests/MicroBench", swiftSettings: strict),
+            path: "Benchmarks/Micro", swiftSettings: strict),
         .testTarget(
             name: "MountTests",
             dependencies: ["Conformance", "TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],

@@ -10,7 +10,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// One user's revocations cost others a bounded number of bumps, and each takes effect at once (docs/coherence.md "The price of a bump").
+/// One user's revocations cost others a bounded number of bumps, and each takes effect at once (docs/internals/coherence.md "The price of a bump").
 struct BumpBudgetTests {
     private static let alice = BumpBudget.Account.user(501)
     private static let bob = BumpBudget.Account.user(502)

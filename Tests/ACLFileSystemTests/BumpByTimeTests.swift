@@ -9,7 +9,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// docs/coherence.md "When time alone is no reason".
+/// docs/internals/coherence.md "When time alone is no reason".
 struct BumpByTimeTests {
     private static let second: UInt64 = 1_000_000_000
     private let cache = KernelCache(.auto)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What a control server answers, byte for byte (docs/control.md), without a mount: on a socket of its own, to whoever mounted.
+/// What a control server answers, byte for byte (docs/reference/control.md), without a mount: on a socket of its own, to whoever mounted.
 @Suite struct ControlAnswerTests {
     /// A server and one conversation with it.
     private final class Conversation {

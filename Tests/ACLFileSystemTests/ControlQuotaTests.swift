@@ -2,7 +2,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What one user asks takes a twentieth of a processor at most, and nothing of what others may ask (docs/control.md).
+/// What one user asks takes a twentieth of a processor at most, and nothing of what others may ask (docs/reference/control.md).
 struct ControlQuotaTests {
     private let second: UInt64 = 1_000_000_000
 

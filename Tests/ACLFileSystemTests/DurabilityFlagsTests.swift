@@ -4,7 +4,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What flags ask for (docs/data-path.md "On the disk"), and which change times are shown (docs/zerofill.md "What else can be seen").
+/// What flags ask for (docs/internals/data-path.md "On the disk"), and which change times are shown (docs/internals/zerofill.md "What else can be seen").
 @Suite struct DurabilityFlagsTests {
     @Test func theFlagsOfAHandleOrACall() {
         #expect(Durability(flags: OpenFlag.writeOnly | OpenFlag.append) == .nothing)

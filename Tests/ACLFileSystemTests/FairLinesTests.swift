@@ -2,7 +2,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What one user causes hides nothing of others, and of its own what is new comes first (docs/audit.md).
+/// What one user causes hides nothing of others, and of its own what is new comes first (docs/reference/audit.md).
 struct FairLinesTests {
     private typealias Lines = FairLines<String>
 

@@ -80,7 +80,7 @@ import Testing
         #expect(isSeen)
     }
 
-    /// docs/coherence.md R7: a question without a lock is no other one for having waited.
+    /// docs/internals/coherence.md R7: a question without a lock is no other one for having waited.
     @Test(arguments: [true, false]) func whoeverWaitsInVainLeavesTheMark(_ isBumped: Bool) throws {
         defer { end() }
         fileSystem.kernel.cache.invalidateAllEntries()
@@ -94,7 +94,7 @@ import Testing
         _ = bumped.wait(until: .max) { $0 ? true : nil }
     }
 
-    /// docs/data-path.md "Descriptors"
+    /// docs/internals/data-path.md "Descriptors"
     @Test func whatWasRemovedElsewhereIsDroppedIfItStaysForgotten() throws {
         defer { end() }
         let (kernel, lookups) = (fileSystem.kernel, fileSystem.operations.lookups)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// docs/security.md "Denial of service": what open handles of one user, and of all, leave to others.
+/// docs/reference/security.md "Denial of service": what open handles of one user, and of all, leave to others.
 struct HandleQuotaTests {
     private func charges(_ quota: HandleQuota, _ uids: some Sequence<UInt32>, payer: (UInt32) -> UInt32 = { $0 }) -> [HandleQuota.Charge] {
         var charges: [HandleQuota.Charge] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// The answers that the daemon keeps for commands that change many lists (docs/control.md "Lists of many files").
+/// The answers that the daemon keeps for commands that change many lists (docs/reference/control.md "Lists of many files").
 @Suite struct ListOutcomesTests {
     private func asker(_ uid: UInt32, _ tid: UInt32) -> ListOutcomes.Asker { .init(NodeID(5), Caller(uid: uid, gid: uid, tid: tid)) }
     private func answer(_ token: UInt64) -> ListsAnswer { ListsAnswer(token: token, outcomes: [.changed]) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What was mounted a moment ago, and is not seen yet, is not detached by a bump that can wait (docs/coherence.md "The price of
+/// What was mounted a moment ago, and is not seen yet, is not detached by a bump that can wait (docs/internals/coherence.md "The price of
 /// a bump").
 struct MountTableChangesTests {
     private static let second: UInt64 = 1_000_000_000

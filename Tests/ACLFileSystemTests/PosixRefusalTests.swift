@@ -11,7 +11,7 @@ import WireFormats
 @testable import ACLFileSystem
 
 /// POSIX ACLs that are not set: the errno, the line in the log, and that nothing is changed. On a mount the kernel refuses most malformed
-/// lists before the daemon is asked (docs/posix-acl.md "Setting").
+/// lists before the daemon is asked (docs/reference/posix-acl.md "Setting").
 @Suite(.enabled(if: geteuid() == 0, "needs root"))
 struct PosixRefusalTests {
     private final class Log: Sendable {

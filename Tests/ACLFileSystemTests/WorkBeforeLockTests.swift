@@ -8,7 +8,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// Work whose size a caller chooses is done before the metadata lock is taken, and for no caller who is refused anyway (docs/security.md "Denial of
+/// Work whose size a caller chooses is done before the metadata lock is taken, and for no caller who is refused anyway (docs/reference/security.md "Denial of
 /// service").
 @Suite(.enabled(if: getuid() == 0, "needs root"))
 struct WorkBeforeLockTests {

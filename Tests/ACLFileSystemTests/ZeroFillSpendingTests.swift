@@ -3,7 +3,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// What the gaps of users may cost (docs/zerofill.md "Budget").
+/// What the gaps of users may cost (docs/internals/zerofill.md "Budget").
 struct ZeroFillSpendingTests {
     private static let mebibyte: UInt64 = 1 << 20
     private static let budget = 64 * mebibyte

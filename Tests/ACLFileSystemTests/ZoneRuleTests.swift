@@ -8,7 +8,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// docs/sandbox-zones.md, rule by rule, without a mount. `SandboxZoneTests` and their kin do the same through the kernel.
+/// docs/reference/sandbox-zones.md, rule by rule, without a mount. `SandboxZoneTests` and their kin do the same through the kernel.
 @Suite struct ZoneRuleTests {
     private let data = ConfinedTree.data
 

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Testing
 
-@Suite("editing a list (docs/authorization.md 7.4, 7.5)")
+@Suite("editing a list (docs/reference/authorization.md 7.4, 7.5)")
 struct ACLEditTests {
     func entry(_ text: String) throws -> ACE { try ACLTextParser.parse(text, names: ExampleNames())[0] }
     func list(_ texts: String...) throws -> ACL { ACL(try texts.map(entry)) }

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Testing
 
-@Suite("the text that chmod takes (docs/authorization.md 7.1)")
+@Suite("the text that chmod takes (docs/reference/authorization.md 7.1)")
 struct ACLTextParserTests {
     struct Refusal: Sendable, CustomTestStringConvertible {
         let text: String
@@ -240,7 +240,7 @@ struct ACLTextParserTests {
         }
     }
 
-    /// docs/authorization.md 7.3: the attribute takes all of 7.1, and means the same by it.
+    /// docs/reference/authorization.md 7.3: the attribute takes all of 7.1, and means the same by it.
     @Test(
         "what chmod takes, the attribute takes",
         arguments: [
@@ -273,7 +273,7 @@ struct ACLTextParserTests {
     }
 }
 
-@Suite("lists as ls -le shows them (docs/authorization.md 7.2)")
+@Suite("lists as ls -le shows them (docs/reference/authorization.md 7.2)")
 struct ACLTextPrinterTests {
     @Test("the words follow the kind of object, and hidden bits stay hidden")
     func words() {

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Testing
 
-/// The forms of `aclfs acl export` (docs/export.md).
+/// The forms of `aclfs acl export` (docs/guide/export.md).
 @Suite struct ExportTests {
     private static func parse(_ text: [UInt8]) throws(ExportProblem) -> (
         items: [ExportItem], header: ExportHeader?, identities: ExportIdentities

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Testing
 
-@Suite("flag words (docs/authorization.md 6.6)")
+@Suite("flag words (docs/reference/authorization.md 6.6)")
 struct FileFlagsTextTests {
     func change(_ text: String) throws -> FileFlagsChange { try FileFlagsText.parseChange(Array(text.utf8)) }
 

@@ -3,9 +3,9 @@ import Authorization
 import Foundation
 import Testing
 
-@Suite("the stored record (docs/record-format.md)")
+@Suite("the stored record (docs/reference/record-format.md)")
 struct MetadataRecordTests {
-    /// The example of docs/record-format.md. Never change it: these bytes are on people's disks.
+    /// The example of docs/reference/record-format.md. Never change it: these bytes are on people's disks.
     static let example = MetadataRecord(
         flags: [.userImmutable, .hidden], groupGUID: GUID(group: 30),
         acl: ACL(
@@ -35,7 +35,7 @@ struct MetadataRecordTests {
     func documented() throws {
         let page = try String(
             contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appendingPathComponent("docs/record-format.md"), encoding: .utf8)
+                .deletingLastPathComponent().appendingPathComponent("docs/reference/record-format.md"), encoding: .utf8)
         let dump = page.split(separator: "\n").filter { $0.wholeMatch(of: /[0-9a-f]{4}  .*/) != nil }
         let bytes = dump.flatMap {
             $0.dropFirst(6).prefix(47).split(separator: " ").compactMap { UInt8($0, radix: 16) }

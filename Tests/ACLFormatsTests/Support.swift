@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// The names of docs/authorization.md 7.7, and some that are awkward.
+/// The names of docs/reference/authorization.md 7.7, and some that are awkward.
 struct ExampleNames: IdentityNames {
     static let users: [(String, UInt32)] = [
         ("root", 0), ("alice", 501), ("bob", 502), ("carol", 503), ("admin", 510), ("mary jones", 511),

@@ -24,7 +24,7 @@ struct TextVector: Decodable, CustomTestStringConvertible {
     }
 }
 
-@Suite("examples of editing (docs/authorization.md 7.7)")
+@Suite("examples of editing (docs/reference/authorization.md 7.7)")
 struct TextVectorTests {
     @Test("all are there") func count() throws { #expect(try TextVector.load().count == 25) }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files that are given to the kernel when they are open: no descriptor on them may be one that only adds
-/// (docs/data-path.md).
+/// (docs/internals/data-path.md).
 @Suite struct AppendRuleTests {
     private struct RandomCredential: Credential {
         var uid: UInt32

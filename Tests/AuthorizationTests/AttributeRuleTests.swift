@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 6: legality before right, and the errno of each call (2.3).
+/// docs/reference/authorization.md 6: legality before right, and the errno of each call (2.3).
 @Suite struct AttributeRuleTests {
     private func mode(_ value: UInt16) -> Operation { .chmod(FileMode(rawValue: value)) }
     private let secured = ACE(.everyone, .allow, [.writeSecurity, .changeOwner])

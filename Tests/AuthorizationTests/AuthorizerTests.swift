@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.4 to 3.6: the order of the stages, root and the owner.
+/// docs/reference/authorization.md 3.4 to 3.6: the order of the stages, root and the owner.
 @Suite struct AuthorizerTests {
     @Test func rootExecutesAFileOnlyWithAnExecuteBit() {
         let allowed = ACE(.everyone, .allow, .execute)

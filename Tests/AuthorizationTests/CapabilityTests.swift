@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.12: what each capability stands for, stage by stage.
+/// docs/reference/authorization.md 3.12: what each capability stands for, stage by stage.
 @Suite struct CapabilityTests {
     private func with(_ capabilities: Capabilities, uid: UInt32 = 502) -> KnownCredential {
         KnownCredential(uid: uid, gid: 600, capabilities: capabilities)

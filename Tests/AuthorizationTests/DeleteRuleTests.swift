@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 4: the table, as a function of the two lists, w on the directory, and sticky.
+/// docs/reference/authorization.md 4: the table, as a function of the two lists, w on the directory, and sticky.
 @Suite struct DeleteRuleTests {
     enum Says: CaseIterable { case nothing, allow, deny }
 

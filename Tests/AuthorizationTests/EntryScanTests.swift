@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.7 and 1.4.
+/// docs/reference/authorization.md 3.7 and 1.4.
 @Suite struct EntryScanTests {
     /// A deny counts against everything requested, also what an entry above it granted.
     @Test func denyOfAGrantedRightRefusesTheUnsatisfiedRequest() {

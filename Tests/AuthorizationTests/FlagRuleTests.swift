@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.8, the table. Root is asked, whom nothing but the flags can refuse.
+/// docs/reference/authorization.md 3.8, the table. Root is asked, whom nothing but the flags can refuse.
 @Suite struct FlagRuleTests {
     private static let reading: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity]
     private static let never: [Rights] = [

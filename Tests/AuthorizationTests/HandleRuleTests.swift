@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 2.2 (ftruncate, write) and 2.4 (fallocate): the handle's mode and the object's flags.
+/// docs/reference/authorization.md 2.2 (ftruncate, write) and 2.4 (fallocate): the handle's mode and the object's flags.
 @Suite struct HandleRuleTests {
     private func code(
         _ operation: HandleOperation, _ mode: HandleMode, _ flags: FileFlags = []
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// docs/authorization.md Q4
+    /// docs/reference/authorization.md Q4
     @Test func touchingWhatWasGivenAway() {
         #expect(code(.touch, .writable) == nil)
         #expect(code(.touch, .readable) == .EBADF)

@@ -2,7 +2,7 @@ import Authorization
 import TestSupport
 import Testing
 
-/// docs/authorization.md 5.1 and 5.2.
+/// docs/reference/authorization.md 5.1 and 5.2.
 @Suite struct InheritanceTests {
     private static let everyCombination: [ACEFlags] = (0..<32).map { ACEFlags(rawValue: UInt32($0) << 4) }
     private let user = GUID(user: 502)
@@ -124,7 +124,7 @@ import Testing
         #expect(AttributeEffect.storedMode(FileMode(rawValue: 0o7755), on: VolumeState()) == FileMode(rawValue: 0o7755))
     }
 
-    // MARK: Inheritance that is applied later (docs/authorization.md 5.6)
+    // MARK: Inheritance that is applied later (docs/reference/authorization.md 5.6)
 
     /// What a new object gets, and an existing one with the same explicit entries.
     @Test(arguments: [ObjectKind.file, .directory, .fifo])

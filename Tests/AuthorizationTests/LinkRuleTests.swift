@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md Q23: fs.protected_hardlinks, as Linux judges it and with aclfs' own rights.
+/// docs/reference/authorization.md Q23: fs.protected_hardlinks, as Linux judges it and with aclfs' own rights.
 @Suite struct LinkRuleTests {
     private let parent = directory(0o777, owner: 502, group: 600)
     private let refused = Decision.deny(.EPERM, .precondition(.protectedLink))

@@ -21,7 +21,7 @@ private struct SubordinateCredential: Credential {
     func membership(inGroup gid: UInt32) -> Membership { .unknown }
 }
 
-/// Whether somebody belongs to a group is asked only if the answer depends on it, or if a refusal names the class (docs/authorization.md
+/// Whether somebody belongs to a group is asked only if the answer depends on it, or if a refusal names the class (docs/reference/authorization.md
 /// 1.4, 3.7, 3.9, 3.11).
 @Suite struct MembershipTests {
     private func asked(_ rights: Rights, _ object: ObjectFacts, uid: UInt32 = 502) -> [UInt32] {
@@ -34,7 +34,7 @@ private struct SubordinateCredential: Credential {
 
     private func group(_ gid: UInt32, _ kind: ACE.Kind, _ rights: Rights) -> ACE { ACE(GUID(group: gid), kind, rights) }
 
-    /// docs/authorization.md Q29
+    /// docs/reference/authorization.md Q29
     @Test func whoMayBeAUserIsDeniedAsOneAndAllowedAsNone() {
         func stage(_ kind: ACE.Kind, _ user: UInt32, posix: PosixACL? = nil) -> Stage {
             var object = file(0o644)

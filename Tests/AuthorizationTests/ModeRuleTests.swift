@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.9 and 3.10.
+/// docs/reference/authorization.md 3.9 and 3.10.
 @Suite struct ModeRuleTests {
     private func reads(_ mode: UInt16, _ caller: some Credential) -> Bool {
         decide(.rights(.read), file(mode), by: caller).isAllowed

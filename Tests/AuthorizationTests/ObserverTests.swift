@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 3.11: the explanation is a record of the decision itself.
+/// docs/reference/authorization.md 3.11: the explanation is a record of the decision itself.
 @Suite struct ObserverTests {
     @Test func recordsEveryEntryAndEndsWithTheDecision() {
         let entries = [

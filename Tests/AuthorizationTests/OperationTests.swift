@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 2.2 and 2.4: what each question asks.
+/// docs/reference/authorization.md 2.2 and 2.4: what each question asks.
 @Suite struct OperationTests {
     @Test func whatHasNoRowIsRefused() {
         #expect(decide(.unmapped, file(0o777), by: owner) == .deny(.EPERM, .precondition(.unmapped)))

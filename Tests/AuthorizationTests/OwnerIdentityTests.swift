@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 6.3 and Q5: owners and groups that are no uid or gid.
+/// docs/reference/authorization.md 6.3 and Q5: owners and groups that are no uid or gid.
 @Suite struct OwnerIdentityTests {
     private let team = GUID(group: 600)
     private let imported = GUID(high: 0x0102_0304_0506_0708, low: 9)
@@ -17,7 +17,7 @@ import Testing
         func membership(of guid: GUID) -> Membership { guid == identity ? .member : .notMember }
     }
 
-    /// A caller to whom a file translates identities (docs/identity.md "Identities from elsewhere").
+    /// A caller to whom a file translates identities (docs/reference/identity.md "Identities from elsewhere").
     private struct Translated: Credential {
         var uid: UInt32
         var groups: [UInt32] = []

@@ -2,7 +2,7 @@ import Authorization
 import TestSupport
 import Testing
 
-/// docs/authorization.md Q22: a POSIX ACL of the backing object is asked in place of the mode's group bits.
+/// docs/reference/authorization.md Q22: a POSIX ACL of the backing object is asked in place of the mode's group bits.
 @Suite struct PosixACLTests {
     private let member = KnownCredential(uid: 502, gid: 20)
     private let carol = KnownCredential(uid: 503, gid: 20)

@@ -1,7 +1,7 @@
 import Authorization
 import Testing
 
-/// docs/authorization.md 2.2, the rows on rename, and Q3.
+/// docs/reference/authorization.md 2.2, the rows on rename, and Q3.
 @Suite struct RenameRuleTests {
     private let open = directory(0o777)
 

@@ -2,7 +2,7 @@ import Authorization
 import TestSupport
 import Testing
 
-/// docs/coherence.md: what is called universal is granted to everybody, root and those whose groups cannot
+/// docs/internals/coherence.md: what is called universal is granted to everybody, root and those whose groups cannot
 /// be learned included. Rights to write also depend on flags and are not asked here.
 @Suite struct UniversalityTests {
     private let readOnly: Rights = [
@@ -85,7 +85,7 @@ import Testing
         #expect(!universalRights(of: file(0o444, ACE(GUID(user: 503), .deny, .read)), on: volume).contains(.read))
         #expect(universalRights(of: file(0o444, ACE(.nobody, .deny, .read)), on: volume).contains(.read))
         #expect(universalRights(of: file(0o444), on: volume).contains(.read))
-        // Root needs an execute bit whatever an entry allows (docs/authorization.md 3.5), and a volume may forbid execution.
+        // Root needs an execute bit whatever an entry allows (docs/reference/authorization.md 3.5), and a volume may forbid execution.
         #expect(!universalRights(of: file(0, ACE(.everyone, .allow, .execute)), on: volume).contains(.execute))
         var noExecution = volume
         noExecution.forbidsExecution = true

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// The guide's figures B-1 and B-2: five states of eight items (docs/authorization.md 5.7). Propagation is 5.6: explicit entries,
+    /// The guide's figures B-1 and B-2: five states of eight items (docs/reference/authorization.md 5.7). Propagation is 5.6: explicit entries,
     /// then what the parent's new list gives.
     @Test func agreesWithTheTree() throws {
         let figure = try VectorFiles.vectors().treeVectors

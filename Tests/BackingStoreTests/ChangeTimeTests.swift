@@ -5,7 +5,7 @@ import Testing
 
 @testable import BackingStore
 
-/// When what was read of an object may be believed later (docs/coherence.md R17).
+/// When what was read of an object may be believed later (docs/internals/coherence.md R17).
 @Suite struct ChangeTimeTests {
     private let directory: TemporaryTree
     private let tree: BackingTree

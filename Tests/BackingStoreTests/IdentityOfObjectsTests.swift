@@ -6,7 +6,7 @@ import Testing
 
 @testable import BackingStore
 
-/// Which object a name or a number means, and how it is found again (docs/architecture.md I7).
+/// Which object a name or a number means, and how it is found again (docs/internals/architecture.md I7).
 @Suite struct IdentityOfObjectsTests {
     private let directory: TemporaryTree
     private let tree: BackingTree

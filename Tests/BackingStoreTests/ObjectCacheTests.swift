@@ -5,7 +5,7 @@ import Testing
 
 @testable import BackingStore
 
-/// Descriptors and records that are kept, and how many (docs/architecture.md I10).
+/// Descriptors and records that are kept, and how many (docs/internals/architecture.md I10).
 @Suite struct ObjectCacheTests {
     private let directory: TemporaryTree
     init() throws { directory = try TemporaryTree() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BackingStore
 
-/// POSIX ACLs that backing objects carry by themselves (docs/authorization.md Q22).
+/// POSIX ACLs that backing objects carry by themselves (docs/reference/authorization.md Q22).
 @Suite struct PosixACLTests {
     private let directory: TemporaryTree
     private let tree: BackingTree

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TransportHarness
 
-/// The pool of workers, on a socket in place of /dev/fuse (docs/transport.md "Through the device").
+/// The pool of workers, on a socket in place of /dev/fuse (docs/internals/transport.md "Through the device").
 @Suite(.serialized)
 struct WorkerTests {
     // MARK: requests and replies
@@ -152,7 +152,7 @@ struct WorkerTests {
 
     // MARK: whose turn it is
 
-    /// docs/transport.md "Whose turn it is".
+    /// docs/internals/transport.md "Whose turn it is".
     @Test func anotherUserNeedNotWaitForAllOfOne() {
         let order = Lock<[UInt64]>([])
         let transport = SocketTransport(workers: 2) { transport, request in

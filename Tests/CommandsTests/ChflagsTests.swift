@@ -3,7 +3,7 @@ import Commands
 import LinuxSystem
 import Testing
 
-@Suite("chflags (docs/authorization.md 6.6)")
+@Suite("chflags (docs/reference/authorization.md 6.6)")
 struct ChflagsTests {
     let files = FakeFiles()
 

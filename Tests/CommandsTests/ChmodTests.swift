@@ -6,7 +6,7 @@ import LinuxSystem
 import Testing
 import ToolSupport
 
-@Suite("chmod's command line (docs/authorization.md 7.5)")
+@Suite("chmod's command line (docs/reference/authorization.md 7.5)")
 struct ChmodArgumentsTests {
     func parse(_ arguments: String...) throws -> ChmodArguments? { try ChmodArguments.parse(bytes(arguments)) }
 

@@ -3,7 +3,7 @@ import Authorization
 import Commands
 import Testing
 
-/// How users and groups of an export become those of this host (docs/export.md "Users and groups").
+/// How users and groups of an export become those of this host (docs/guide/export.md "Users and groups").
 @Suite struct IdentityMappingTests {
     /// alice has 501 here, and bob 2002. The export is of a host where alice had 1001, bob 502 and a robert 503.
     private struct Host: IdentityNames {

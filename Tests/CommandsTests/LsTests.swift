@@ -4,7 +4,7 @@ import Commands
 import LinuxSystem
 import Testing
 
-@Suite("ls (docs/authorization.md 7.2)")
+@Suite("ls (docs/reference/authorization.md 7.2)")
 struct LsTests {
     let files = FakeFiles()
 

@@ -5,7 +5,7 @@ import Identity
 import LinuxSystem
 import Testing
 
-/// `aclfs owner` (docs/identity.md "Owners").
+/// `aclfs owner` (docs/reference/identity.md "Owners").
 @Suite struct OwnerTests {
     private struct Accounts: AccountSource {
         var fails = false

@@ -3,7 +3,7 @@ import ToolSupport
 
 @testable import Commands
 
-/// What `aclfs purge` prints of containers in use (docs/security.md "What a terminal is shown").
+/// What `aclfs purge` prints of containers in use (docs/reference/security.md "What a terminal is shown").
 struct PurgeReportTests {
     /// A user mounts at a name of any bytes, with a daemon that does not answer.
     @Test func usesAreEscaped() {

@@ -6,7 +6,7 @@ import ToolSupport
 
 @testable import Commands
 
-/// The page itself: no name becomes markup, nothing is loaded, and it stays small (docs/report.md "The page").
+/// The page itself: no name becomes markup, nothing is loaded, and it stays small (docs/guide/report.md "The page").
 struct ReportPageTests {
     private static let evil: [[UInt8]] = [
         Array("</script><script>alert(1)</script>".utf8), Array(#""><img src=x onerror=alert(1)>"#.utf8), Array("'onclick='x".utf8),

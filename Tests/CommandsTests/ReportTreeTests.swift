@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-/// What a report says of a tree: who may do what, what is one place, where entries come from (docs/report.md).
+/// What a report says of a tree: who may do what, what is one place, where entries come from (docs/guide/report.md).
 struct ReportTreeTests {
     @Test func aTreeThatAgreesIsOnePlace() throws {
         var scene = ReportScene()

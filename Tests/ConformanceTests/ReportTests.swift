@@ -11,7 +11,9 @@ struct ReportTests {
     }
 
     @Test func linesHaveRuleAndSource() throws {
-        let name = "12 - S18 S19 S53 V003 group member is refused by 0604 although other bits would allow [docs/authorization.md 3.10, 1.4]"
+        let name =
+            "12 - S18 S19 S53 V003 group member is refused by 0604 although other bits would allow"
+            + " [docs/reference/authorization.md 3.10, 1.4]"
         #expect(try TAP.lines(result(.ok)) == ["ok \(name)"])
         #expect(try TAP.lines(result(.notOK(["a", "b"]))) == ["not ok \(name)", "#   a", "#   b"])
         #expect(try TAP.lines(result(.skipped("no # here"))) == ["ok \(name) # SKIP no \\# here"])
@@ -24,7 +26,7 @@ struct ReportTests {
         #expect(json["ok"]?.integer == 1 && json["not_ok"]?.integer == 1 && json["skipped"]?.integer == 1)
         let cases = try #require(json["cases"]?.array)
         #expect(cases.map { $0["result"]?.string } == ["ok", "not ok", "skipped"])
-        #expect(cases[0]["vector"]?.string == "V003" && cases[0]["source"]?.string == "docs/authorization.md 3.10, 1.4")
+        #expect(cases[0]["vector"]?.string == "V003" && cases[0]["source"]?.string == "docs/reference/authorization.md 3.10, 1.4")
         #expect(cases[1]["differences"]?.array == [.string("a")] && cases[2]["reason"]?.string == "why")
     }
 

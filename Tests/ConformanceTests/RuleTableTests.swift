@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rules of a run are those of docs/semantics.md.
+/// The rules of a run are those of docs/reference/semantics.md.
 struct RuleTableTests {
     private struct Row {
         var number: Int
@@ -13,7 +13,7 @@ struct RuleTableTests {
 
     /// The rows of the document's tables whose first cell is a rule.
     private func rows() throws -> [Row] {
-        let file = Repository.tests.deletingLastPathComponent().appendingPathComponent("docs/semantics.md")
+        let file = Repository.tests.deletingLastPathComponent().appendingPathComponent("docs/reference/semantics.md")
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 4, cells[0].hasPrefix("S"), let number = Int(cells[0].dropFirst()) else { return nil }
@@ -24,7 +24,7 @@ struct RuleTableTests {
     /// The third cell, sections or a link, as a line of a run has it.
     private func source(_ cell: String) -> String {
         if cell.hasPrefix("["), let end = cell.firstIndex(of: "]") { return "docs/" + cell[cell.index(after: cell.startIndex)..<end] }
-        return ["docs/authorization.md", cell.hasPrefix("A ") ? String(cell.dropFirst(2)) : cell].joined(separator: " ")
+        return ["docs/reference/authorization.md", cell.hasPrefix("A ") ? String(cell.dropFirst(2)) : cell].joined(separator: " ")
     }
 
     /// "V019–V022, V058" as numbers; names of suites are left out.

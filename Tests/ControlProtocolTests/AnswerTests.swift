@@ -3,7 +3,7 @@ import ControlProtocol
 import SandboxPolicy
 import Testing
 
-/// Answers as docs/control.md has them, byte for byte, and what a command reads in them.
+/// Answers as docs/reference/control.md has them, byte for byte, and what a command reads in them.
 @Suite struct AnswerTests {
     /// As the daemon sends it, without what every answer begins with; and as a command reads it.
     private func sent<Answer: ControlAnswer>(_ answer: Answer) throws -> (text: String, read: Answer) {

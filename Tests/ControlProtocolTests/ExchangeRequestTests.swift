@@ -3,7 +3,7 @@ import Authorization
 import ControlProtocol
 import Testing
 
-/// The attribute with which a command changes a list that it has read (docs/control.md "A change of what was read").
+/// The attribute with which a command changes a list that it has read (docs/reference/control.md "A change of what was read").
 @Suite struct ExchangeRequestTests {
     private let list = ACL([ACE(.everyone, .deny, [.write])])
     private func reads(_ bytes: [UInt8]) -> ExchangeRequest? { ExchangeRequest(reading: bytes) }

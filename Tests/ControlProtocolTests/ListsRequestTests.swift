@@ -2,7 +2,7 @@ import Authorization
 import ControlProtocol
 import Testing
 
-/// The attribute with which a command changes the lists of many files (docs/control.md "Lists of many files").
+/// The attribute with which a command changes the lists of many files (docs/reference/control.md "Lists of many files").
 @Suite struct ListsRequestTests {
     private let head: [UInt8] = [1, 3, 8, 7, 6, 5, 4, 3, 2, 1]
     private func reads(_ bytes: [UInt8]) -> ListsRequest? { ListsRequest(reading: bytes) }

@@ -3,7 +3,7 @@ import ControlProtocol
 import SandboxPolicy
 import Testing
 
-/// Requests as docs/control.md has them, byte for byte, and what a daemon reads in them.
+/// Requests as docs/reference/control.md has them, byte for byte, and what a daemon reads in them.
 @Suite struct RequestTests {
     static let file = names("dir/file")
 

@@ -3,7 +3,7 @@ import ControlProtocol
 import SandboxPolicy
 import Testing
 
-/// The status as docs/control.md has it, byte for byte, and what a command shows of it.
+/// The status as docs/reference/control.md has it, byte for byte, and what a command shows of it.
 @Suite struct StatusTests {
     private static let containers = [[Array("a".utf8), Array("b".utf8)]]
 

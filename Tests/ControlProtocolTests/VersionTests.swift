@@ -2,7 +2,7 @@ import ACLFormats
 import ControlProtocol
 import Testing
 
-/// Each side refuses what the other says in another version of the messages (docs/control.md "Versions").
+/// Each side refuses what the other says in another version of the messages (docs/reference/control.md "Versions").
 @Suite struct VersionTests {
     private func request(version: Int64) -> [UInt8] { StatusMessage().message(version: version) }
 

@@ -4,7 +4,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// A command and a daemon of different versions of the messages (docs/control.md "Versions").
+/// A command and a daemon of different versions of the messages (docs/reference/control.md "Versions").
 @Suite(.serialized, .enabled(if: LiveMount.unavailable == nil, "needs root, /dev/fuse and setpriv"))
 struct ControlVersionTests {
     @Test func aDaemonDoesNothingForANewerCommand() throws {

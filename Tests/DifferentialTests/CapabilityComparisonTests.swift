@@ -3,7 +3,7 @@ import ReferenceModel
 import TestSupport
 import Testing
 
-/// docs/authorization.md 3.12, by both evaluators: random callers with random capabilities.
+/// docs/reference/authorization.md 3.12, by both evaluators: random callers with random capabilities.
 @Suite struct CapabilityComparisonTests {
     private static let each: [Capabilities] = [.chown, .dacOverride, .readSearch, .fowner, .fsetid, .linuxImmutable, .mknod]
 

@@ -93,7 +93,7 @@ import Testing
         #expect(seen.count == SmallWorld.removal.count)
     }
 
-    /// The table of docs/authorization.md 4, read as a function of four factors, over the whole world of removals.
+    /// The table of docs/reference/authorization.md 4, read as a function of four factors, over the whole world of removals.
     @Test func removalFollowsTheTable() throws {
         enum Answer { case allow, deny, silent }
         func answer(_ acl: [VectorEntry]?) -> Answer {

@@ -126,7 +126,7 @@ struct EvaluatorComparison: Sendable {
         return difference(vector, outcome)?.text
     }
 
-    /// What the core is never asked, because whoever resolves the objects has answered (docs/authorization.md
+    /// What the core is never asked, because whoever resolves the objects has answered (docs/reference/authorization.md
     /// 2.2 "first"): whether a name exists, whether the two objects of a rename are of one kind,
     /// what a node can carry or a call can make. The model answers these as well.
     private func settlesBeforeTheCore(_ vector: Vector, _ outcome: ModelOutcome) -> Bool {

@@ -2,7 +2,7 @@ import Authorization
 import TestSupport
 import Testing
 
-/// docs/authorization.md 3.7: one more deny never turns a no into a yes, one more allow never a yes into a no.
+/// docs/reference/authorization.md 3.7: one more deny never turns a no into a yes, one more allow never a yes into a no.
 @Suite struct MonotonyTests {
     @Test func anotherEntryMovesTheAnswerItsOwnWayOnly() throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -3,7 +3,7 @@ import ReferenceModel
 import TestSupport
 import Testing
 
-/// docs/authorization.md 5.6 and Q25: what both evaluators make of an existing object.
+/// docs/reference/authorization.md 5.6 and Q25: what both evaluators make of an existing object.
 @Suite struct PropagationTests {
     @Test func bothMakeTheSameOfAnExistingObject() throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -4,7 +4,7 @@ import Identity
 import TestSupport
 import Testing
 
-/// docs/identity.md "Identities from elsewhere": the text of the file, and what it makes of callers and names.
+/// docs/reference/identity.md "Identities from elsewhere": the text of the file, and what it makes of callers and names.
 @Suite struct IdentityTableTests {
     private let bob = GUID(high: 0x6F0A_11D2_33C4_45E6, low: 0x8708_990A_BBCC_DDEE)
     private let team = GUID(high: 0x6F0A_11D2_33C4_45E6, low: 0x8708_990A_BBCC_DDEF)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Identity
 
-/// docs/identity.md "Subordinate ids".
+/// docs/reference/identity.md "Subordinate ids".
 @Suite(.serialized) struct SubordinateIDsTests {
     private func ranges(_ text: String, _ uids: [String: UInt32] = ["alice": 1000, "bob": 1001]) -> SubordinateRanges {
         SubordinateRanges(

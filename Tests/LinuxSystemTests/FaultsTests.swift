@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinuxSystem
 
-/// The seam by which tests have system calls fail (docs/testing.md "Calls that fail").
+/// The seam by which tests have system calls fail (docs/internals/testing.md "Calls that fail").
 struct FaultsTests {
     @Test func theCallWithANumberFailsAndIsNotMade() throws {
         let directory = try TemporaryDirectory()

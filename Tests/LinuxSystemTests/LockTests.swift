@@ -44,7 +44,7 @@ struct LockTests {
     }
 }
 
-/// docs/architecture.md "Locks": readers and writers take turns.
+/// docs/internals/architecture.md "Locks": readers and writers take turns.
 struct ReadWriteLockTests {
     private final class Shared: Sendable {
         let lock = ReadWriteLock()

@@ -2,7 +2,7 @@ import Authorization
 import MountOptions
 import Testing
 
-/// The words of `-o` and what is in force afterwards (docs/mounting.md "Options").
+/// The words of `-o` and what is in force afterwards (docs/reference/mounting.md "Options").
 struct MountOptionsTests {
     @Test func theBudgetIsASizeOrOff() throws {
         var options = MountOptions()

@@ -14,20 +14,20 @@ struct OptionDocumentTests {
     }
 
     @Test func mountingHasEachRow() throws {
-        let lines = OptionDocument.table(try OptionDocument.section("## Options", of: "mounting.md", until: "## "))
+        let lines = OptionDocument.table(try OptionDocument.section("## Options", of: "reference/mounting.md", until: "## "))
         expectSame(lines.flatMap(\.texts), rows.flatMap { texts($0) })
         expectMeanings(lines, rows.filter { $0.subject == .mount || $0.subject == .kernel })
         expectDefaults(lines)
     }
 
     @Test func mountingHasTheKernelsInTheirPlace() throws {
-        let lines = OptionDocument.table(try OptionDocument.section("### Options of the kernel", of: "mounting.md", until: "##"))
+        let lines = OptionDocument.table(try OptionDocument.section("### Options of the kernel", of: "reference/mounting.md", until: "##"))
         expectSame(lines.flatMap(\.texts), rows.filter { $0.subject == .kernel }.flatMap { texts($0) })
     }
 
     @Test func auditAndSandboxHaveTheirs() throws {
-        let audit = OptionDocument.table(try OptionDocument.section("# The log of decisions", of: "audit.md", until: "## "))
-        let sandbox = OptionDocument.table(try OptionDocument.section("## Options", of: "sandbox.md", until: "## "))
+        let audit = OptionDocument.table(try OptionDocument.section("# The log of decisions", of: "reference/audit.md", until: "## "))
+        let sandbox = OptionDocument.table(try OptionDocument.section("## Options", of: "guide/sandbox.md", until: "## "))
         for (subject, lines) in [
             (OptionRow.Subject.audit, audit), (.sandbox, sandbox.filter { !Set($0.names).isDisjoint(with: names(.sandbox)) }),
         ] {
@@ -38,7 +38,7 @@ struct OptionDocumentTests {
     }
 
     @Test func mountingSaysWhatARemountChanges() throws {
-        let lines = OptionDocument.table(try OptionDocument.section("## Remounting", of: "mounting.md", until: "## "))
+        let lines = OptionDocument.table(try OptionDocument.section("## Remounting", of: "reference/mounting.md", until: "## "))
         // The words of the flag that can only be set are divided.
         let changing = rows.filter { $0.kind == .setting && $0.remount != .fixed && $0.remount != .nothing }.flatMap { row in
             row.remount == .kernelSetsOnly ? [row.kernelFlag?.set ?? ""] : texts(row)

@@ -71,7 +71,7 @@ static bool chattr(const char *path, const char *change)
     return succeeded;
 }
 
-// Sends a message of docs/control.md to the daemon of a mount. The count of bytes of the answer; -1 without one.
+// Sends a message of docs/reference/control.md to the daemon of a mount. The count of bytes of the answer; -1 without one.
 static ssize_t control_answer(const struct sockaddr_un *name, const char *message, char *text, size_t room)
 {
     int control = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -1,4 +1,4 @@
-// docs/authorization.md 6: attribute changes. Sandbox, legality, then the right (3.4 steps 2, 3, 4 and on).
+// docs/reference/authorization.md 6: attribute changes. Sandbox, legality, then the right (3.4 steps 2, 3, 4 and on).
 
 extension Decision {
     /// 2.3: EACCES is seen as EPERM through most attribute calls.

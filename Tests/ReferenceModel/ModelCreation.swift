@@ -1,4 +1,4 @@
-// docs/authorization.md 5: new items.
+// docs/reference/authorization.md 5: new items.
 
 extension Decision {
     /// 2.2, the rows create, mkdir, mkfifo, mknod, symlink.

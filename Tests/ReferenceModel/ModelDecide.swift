@@ -1,4 +1,4 @@
-// docs/authorization.md 2.2: what each operation asks, of what, in which order.
+// docs/reference/authorization.md 2.2: what each operation asks, of what, in which order.
 
 /// Decides one operation. Search on the directories that lead to the objects is not part of it, except
 /// for the call `lookup`.

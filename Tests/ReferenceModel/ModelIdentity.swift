@@ -1,4 +1,4 @@
-// docs/authorization.md 1.4: who the caller is and what covers him.
+// docs/reference/authorization.md 1.4: who the caller is and what covers him.
 
 enum Membership {
     case member, notMember, unknown

@@ -1,4 +1,4 @@
-// docs/authorization.md 3.4, steps 4 to 9: one set of rights asked on one object.
+// docs/reference/authorization.md 3.4, steps 4 to 9: one set of rights asked on one object.
 
 /// An object and the name it has in stages.
 struct Place {

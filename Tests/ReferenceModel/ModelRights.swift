@@ -1,4 +1,4 @@
-// docs/authorization.md 1.1: the words of rights, and the sets the text names.
+// docs/reference/authorization.md 1.1: the words of rights, and the sets the text names.
 
 /// 1.1: a right has one bit with a file word and a directory word; here the file word stands for both.
 func rightWord(_ word: String) -> String {

@@ -1,4 +1,4 @@
-// docs/authorization.md 3.7 and 3.10: scanning a list, testing one class of mode bits.
+// docs/reference/authorization.md 3.7 and 3.10: scanning a list, testing one class of mode bits.
 
 enum ScanResult {
     /// The index of the entry that decided.

@@ -1,6 +1,6 @@
 // A whole file system in memory: objects with names, and what each system call of a caller gives and leaves. Rights
 // are decided by `decide` (ModelDecide.swift); here stands what comes before and after: the walk along a path, what
-// Linux answers by itself (docs/vectors-on-linux.md), names, contents, open files.
+// Linux answers by itself (docs/reference/vectors-on-linux.md), names, contents, open files.
 
 /// What the machine adds to the answers, and says nothing about rights.
 public struct ModelHost: Sendable, Hashable {
@@ -11,10 +11,10 @@ public struct ModelHost: Sendable, Hashable {
     /// fs.protected_hardlinks
     public var protectsHardLinks = true
     /// Set-id bits are cleared by the kernel, which then asks for attributes first, in the caller's name
-    /// (docs/security.md).
+    /// (docs/reference/security.md).
     public var kernelClearsSetID = false
     /// The kernel keeps listings of directories that everybody may list and stat. When that ends for somebody, it still asks
-    /// for the attributes in the name of whoever lists through a handle that he has (docs/security.md).
+    /// for the attributes in the name of whoever lists through a handle that he has (docs/reference/security.md).
     public var kernelKeepsListings = false
     public init() {}
 }
@@ -39,13 +39,13 @@ public struct ModelTree: Sendable {
         /// user.* by name.
         var attributes: [String: [UInt8]] = [:]
         /// Somebody has opened it: with a file that may only be appended to, opening for more can be refused with EBUSY
-        /// until all others have closed it, and the kernel tells of a close late (docs/data-path.md).
+        /// until all others have closed it, and the kernel tells of a close late (docs/internals/data-path.md).
         var wasOpened = false
         /// Who has opened it to write. The kernel tells of a close late, so they may still have it open.
         var writers: Set<UInt32> = []
         /// Who made the file and gave it away (Q4), and may still have it open, as for `writers`.
         var givenAwayBy: UInt32?
-        /// The set-id bits may have gone with an opening for writing, or stayed (docs/data-path.md).
+        /// The set-id bits may have gone with an opening for writing, or stayed (docs/internals/data-path.md).
         var mayHaveLostSetID = false
     }
 
@@ -157,7 +157,7 @@ public struct ModelTree: Sendable {
                 here = object(here).parent ?? Self.outside
                 continue
             }
-            // docs/authorization.md 2.1: search on every directory of the path.
+            // docs/reference/authorization.md 2.1: search on every directory of the path.
             try ask("lookup", on: here)
             guard let next = object(here).entries[word] else {
                 if isLast { return Place(directory: here, name: word, object: nil) }

@@ -110,7 +110,7 @@ extension ModelTree {
         }
     }
 
-    /// The kernel clears set-id bits before it asks to write or to allocate, and the answer may be no (docs/security.md).
+    /// The kernel clears set-id bits before it asks to write or to allocate, and the answer may be no (docs/reference/security.md).
     private mutating func noteRefusal(_ words: [String], _ process: Int, by caller: ModelCredential) {
         guard ["pwrite", "write", "fallocate", "ftruncate", "copy", "map"].contains(words[0]) else { return }
         let before = self.caller
@@ -210,7 +210,7 @@ extension ModelTree {
         return "\(mode) \(object.node.owner) \(object.node.group) \(links) \(size) 0"
     }
 
-    /// docs/authorization.md 2.2 "getxattr"; the list is asked as stat is, the flags ask readattr.
+    /// docs/reference/authorization.md 2.2 "getxattr"; the list is asked as stat is, the flags ask readattr.
     private func attribute(_ name: String, of number: Int) throws(Refusal) -> String {
         let object = object(number)
         switch name {

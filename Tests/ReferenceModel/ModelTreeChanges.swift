@@ -34,7 +34,7 @@ extension ModelTree {
     }
 
     /// chown(2) without ids. It changes nothing; but it reaches the file system as what the kernel asks for before somebody
-    /// writes: nothing, or, where the kernel clears set-id bits itself, the mode without them (docs/security.md).
+    /// writes: nothing, or, where the kernel clears set-id bits itself, the mode without them (docs/reference/security.md).
     private mutating func changeNothing(_ number: Int) throws(Refusal) -> String {
         let mode = object(number).node.mode
         guard kind(number) == "file", mode & 0o6000 != 0 else { return "" }
@@ -53,7 +53,7 @@ extension ModelTree {
         operation.mode = UInt16(word, radix: 8)
         let nodes = ModelNodes(object: object(number).node)
         do throws(Refusal) { apply(try ask(operation, nodes), to: number) } catch let refusal {
-            // docs/authorization.md 6.1: the set-gid bit of a directory with the group of the one that it lies in is dropped, if only that is refused.
+            // docs/reference/authorization.md 6.1: the set-gid bit of a directory with the group of the one that it lies in is dropped, if only that is refused.
             guard let mode = operation.mode, mode & 0o2000 != 0, kind(number) == "dir", number != Self.top,
                 let parent = object(number).parent, object(parent).node.group == object(number).node.group
             else { throw refusal }
@@ -102,7 +102,7 @@ extension ModelTree {
         try ask(operation, ModelNodes(object: object(number).node))
     }
 
-    /// docs/authorization.md 2.2: writesecurity, if it differs.
+    /// docs/reference/authorization.md 2.2: writesecurity, if it differs.
     private mutating func setACL(_ acl: [ModelEntry]?, of number: Int) throws(Refusal) {
         if acl == object(number).node.acl { return }
         try ask("setacl", on: number)
@@ -118,7 +118,7 @@ extension ModelTree {
     // MARK: contents
 
     /// 6.5, 6.7: whoever writes or cuts and is not root, takes the set-id bits away; root's writes may or may not
-    /// (docs/data-path.md).
+    /// (docs/internals/data-path.md).
     mutating func contentChanges(_ number: Int, byCutting: Bool = false) {
         if caller.uid != 0 {
             clearSetID(number)

@@ -1,7 +1,7 @@
-// Open files: rights were asked when they were opened, and they keep what they were given (docs/authorization.md 2.2, 2.4).
+// Open files: rights were asked when they were opened, and they keep what they were given (docs/reference/authorization.md 2.2, 2.4).
 
 extension ModelTree {
-    /// docs/data-path.md: on what is append-only, and for those who may append and not write, O_APPEND must not be undone.
+    /// docs/internals/data-path.md: on what is append-only, and for those who may append and not write, O_APPEND must not be undone.
     func bindsToEnd(_ number: Int, _ flags: OpenFlags) -> Bool {
         guard flags.writes, kind(number) == "file" else { return false }
         if !object(number).node.flags.isDisjoint(with: ["uappnd", "sappnd"]) { return true }

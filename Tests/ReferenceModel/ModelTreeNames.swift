@@ -41,7 +41,7 @@ extension ModelTree {
             if object(number).mayHaveLostSetID { return nil }
             let isSetID = node.mode & 0o4000 != 0 || node.mode & 0o2010 == 0o2010
             if node.type != "file" || isSetID { throw Refusal("EPERM", "kernel") }
-            // docs/authorization.md Q23
+            // docs/reference/authorization.md Q23
             if !allows(["read", "write"], on: number) { throw Refusal("EPERM", "precondition:protected_link") }
         }
         try ask(ModelOperation("link"), ModelNodes(object: node, targetParent: object(place.directory).node))
@@ -54,7 +54,7 @@ extension ModelTree {
         let place = try find(path, follows: false)
         guard let number = place.object else { throw Refusal("ENOENT", "missing") }
         let isDirectory = kind(number) == "dir"
-        // The kernel knows the kind, and has another errno than macOS (docs/vectors-on-linux.md).
+        // The kernel knows the kind, and has another errno than macOS (docs/reference/vectors-on-linux.md).
         if call == "unlink", isDirectory { throw Refusal("EISDIR", "kernel") }
         try ask(ModelOperation(call), ModelNodes(parent: object(place.directory).node, object: object(number).node))
         // 2.2: after the decision.

@@ -1,7 +1,7 @@
 // Entries, flags and bytes as text.
 
 extension ModelTree {
-    /// The words of rights in the order in which they are printed (docs/authorization.md 1.1).
+    /// The words of rights in the order in which they are printed (docs/reference/authorization.md 1.1).
     private static let rightWords: [(file: String, directory: String)] = [
         ("read", "list"), ("write", "add_file"), ("execute", "search"), ("delete", "delete"),
         ("append", "add_subdirectory"), ("delete_child", "delete_child"), ("readattr", "readattr"),

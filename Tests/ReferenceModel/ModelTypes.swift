@@ -1,4 +1,4 @@
-// The second evaluator: docs/authorization.md written down rule by rule, with the section number beside
+// The second evaluator: docs/reference/authorization.md written down rule by rule, with the section number beside
 // each rule and nothing made fast or short. It imports nothing and shares no code with the evaluator
 // that the file system uses, so that the two can contradict each other.
 

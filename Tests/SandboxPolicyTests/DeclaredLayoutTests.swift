@@ -1,7 +1,7 @@
 import SandboxPolicy
 import Testing
 
-/// docs/backup.md "Layouts": what the layout of a directory leaves out of backups.
+/// docs/guide/backup.md "Layouts": what the layout of a directory leaves out of backups.
 @Suite struct DeclaredLayoutTests {
     private func names(_ path: String) -> [[UInt8]] { path.split(separator: "/").map { Array($0.utf8) } }
 

@@ -2,7 +2,7 @@ import Authorization
 import SandboxPolicy
 import Testing
 
-/// docs/sandbox-zones.md "Zones" and the guide's Table 1-1: what a profile lets pass where.
+/// docs/reference/sandbox-zones.md "Zones" and the guide's Table 1-1: what a profile lets pass where.
 @Suite struct ZoneTableTests {
     private let sandboxed: [String: EntitlementValue] = ["com.apple.security.app-sandbox": .flag(true)]
 

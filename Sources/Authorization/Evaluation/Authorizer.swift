@@ -1,7 +1,7 @@
 /// The question of one caller on one volume, under one sandbox. An observer records how it is answered.
 ///
 /// `authorize` is the single entry. It tests structural conditions, the sandbox and the legality of the values. Then it runs each
-/// check of the operation through the stages of docs/authorization.md 3.4. Only requests through an open handle
+/// check of the operation through the stages of docs/reference/authorization.md 3.4. Only requests through an open handle
 /// are decided elsewhere (HandleRule.swift).
 /// Each rule is an extension in a file of its own (`Rules`).
 public struct Inquiry<C: Credential, P: SandboxPolicy, O: EvaluationObserver> {

@@ -4,10 +4,10 @@ public enum DenialCode: UInt8, Sendable, CaseIterable {
     case EACCES, EPERM, EROFS, EISDIR, ENOTDIR, EINVAL, ENOMEM, EIO, EBADF
 }
 
-/// The one class of mode bits that applies to a caller (docs/authorization.md 3.10).
+/// The one class of mode bits that applies to a caller (docs/reference/authorization.md 3.10).
 public enum ModeClass: UInt8, Sendable { case owner, group, other }
 
-/// Conditions that are tested before any right (docs/authorization.md 2.2 "first") or that belong to the volume.
+/// Conditions that are tested before any right (docs/reference/authorization.md 2.2 "first") or that belong to the volume.
 public enum Precondition: UInt8, Sendable, CaseIterable {
     case readOnly, noExecution, isDirectory, notDirectory, notRegular, noExecuteBit, notALink, handleMode
     case protectedAttribute, superuser, unmapped
@@ -17,7 +17,7 @@ public enum Precondition: UInt8, Sendable, CaseIterable {
     case protectedLink
 }
 
-/// The stage that decided (docs/authorization.md 3.11). For an allowed operation it is the last stage that granted a right of the
+/// The stage that decided (docs/reference/authorization.md 3.11). For an allowed operation it is the last stage that granted a right of the
 /// last check.
 public enum Stage: Sendable, Hashable {
     case precondition(Precondition)
@@ -36,7 +36,7 @@ public enum Stage: Sendable, Hashable {
     case sticky
     case noEquivalent
     case implicit
-    /// FIFOs, sockets and devices, which the kernel would open without a request (docs/security.md).
+    /// FIFOs, sockets and devices, which the kernel would open without a request (docs/reference/security.md).
     case special
 }
 

@@ -1,4 +1,4 @@
-/// What capabilities take from one check (docs/authorization.md 3.12).
+/// What capabilities take from one check (docs/reference/authorization.md 3.12).
 struct Lift {
     /// Rights on the object that neither entries nor mode bits decide.
     var rights: Rights = []

@@ -1,8 +1,8 @@
-/// Whether a call leaves one of an object's times as it is, sets it to now, or sets it to a chosen time (docs/authorization.md 6.4,
+/// Whether a call leaves one of an object's times as it is, sets it to now, or sets it to a chosen time (docs/reference/authorization.md 6.4,
 /// Q10).
 public enum TimeChange: UInt8, Sendable { case omit, now, chosen }
 
-/// How an existing object is opened (docs/authorization.md 2.2).
+/// How an existing object is opened (docs/reference/authorization.md 2.2).
 public struct OpenIntent: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -5,7 +5,7 @@ public struct Check: Sendable, Hashable {
     public var rights: Rights
     public var parentRole: ObjectRole?
     /// The check belongs to an attribute change. A read-only volume refuses it for every kind of object, even with no rights to
-    /// check (docs/authorization.md 9a.1).
+    /// check (docs/reference/authorization.md 9a.1).
     public var changesAttributes = false
     /// The check belongs to a change of flags. The object's own flags do not forbid it, as far as securelevel allows.
     public var changesFlags = false
@@ -40,7 +40,7 @@ public struct CheckList: Sendable {
     }
 }
 
-/// The rows of docs/authorization.md 2.2 with one check of one object that does not depend on its state: nearly all requests. They
+/// The rows of docs/reference/authorization.md 2.2 with one check of one object that does not depend on its state: nearly all requests. They
 /// set no value that could be illegal. nil = the operation has several checks, or one that depends on more.
 @inline(__always)
 func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @autoclosure () -> Bool) -> Check? {
@@ -61,7 +61,7 @@ func onlyCheck(of operation: Operation, _ kind: ObjectKind?, isWithinParent: @au
     }
 }
 
-/// The table of docs/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
+/// The table of docs/reference/authorization.md 2.2: operation to required rights, in order, without the rows of `onlyCheck`.
 /// nil = unmapped, denied. `isRoot` and `isOwner` matter to two rows only (chown and times); who may
 /// change owners counts as root in the first.
 func requiredRights(for operation: Operation, facts: FactsByRole, isRoot: Bool, isOwner: Bool) -> CheckList? {

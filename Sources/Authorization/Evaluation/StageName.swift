@@ -11,7 +11,7 @@ extension ObjectRole {
 }
 
 extension Precondition {
-    /// The condition's name, as docs/authorization.md 3.11 spells it.
+    /// The condition's name, as docs/reference/authorization.md 3.11 spells it.
     public var name: String {
         switch self {
         case .readOnly: "read_only"
@@ -32,7 +32,7 @@ extension Precondition {
 }
 
 extension Stage {
-    /// The stage's name as docs/authorization.md 3.11 spells it, e.g. `acl:object[2]`, `posix:group:parent`.
+    /// The stage's name as docs/reference/authorization.md 3.11 spells it, e.g. `acl:object[2]`, `posix:group:parent`.
     public var name: String {
         switch self {
         case .precondition(let what): "precondition:\(what.name)"

@@ -1,4 +1,4 @@
-/// The rights that every caller who can reach the mount has on this object (docs/coherence.md): no applicable deny names them, and
+/// The rights that every caller who can reach the mount has on this object (docs/internals/coherence.md): no applicable deny names them, and
 /// an `everyone` entry or all three mode classes grant them, as does each entry of a POSIX ACL.
 ///
 /// The result is conservative. A right that every caller has may be missing; a right that a caller lacks is never in it.
@@ -23,7 +23,7 @@ public func universalRights(of object: ObjectFacts, on volume: VolumeState) -> R
         ] where object.mode.rawValue & bit == bit && object.posixACL?.grantsAll(bit & 7, on: object) ?? true {
             allowed.formUnion(rights)
         }
-        // Reading attributes needs no bit (docs/authorization.md 3.9).
+        // Reading attributes needs no bit (docs/reference/authorization.md 3.9).
         allowed.formUnion([.readAttributes, .readSecurity])
     } else {
         (allowed, denied) = ([.read, .readExtendedAttributes, .execute, .readAttributes, .readSecurity], [])

@@ -1,4 +1,4 @@
-/// The flags word of an entry: its kind and how it is inherited (docs/authorization.md 1.2).
+/// The flags word of an entry: its kind and how it is inherited (docs/reference/authorization.md 1.2).
 public struct ACEFlags: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -45,10 +45,10 @@ public struct ACE: Sendable, Hashable {
 }
 
 /// An access control list. An empty list differs from no list (`ACL?` = nil): with both the mode bits decide, but both states are
-/// stored (docs/authorization.md 1.3).
+/// stored (docs/reference/authorization.md 1.3).
 public struct ACL: Sendable, Hashable {
     public static let maximumEntryCount = 128
-    /// The list takes nothing from a directory (docs/authorization.md 5.1, Q25).
+    /// The list takes nothing from a directory (docs/reference/authorization.md 5.1, Q25).
     public static let noInherit: UInt32 = 0x0002_0000
 
     public var entries: [ACE]

@@ -1,4 +1,4 @@
-/// Capabilities of Linux that count in decisions (docs/authorization.md 3.12), by their numbers in capabilities(7).
+/// Capabilities of Linux that count in decisions (docs/reference/authorization.md 3.12), by their numbers in capabilities(7).
 public struct Capabilities: OptionSet, Sendable, Hashable {
     public let rawValue: UInt64
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }

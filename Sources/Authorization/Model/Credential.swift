@@ -1,5 +1,5 @@
 /// Whether the caller belongs to a group. `unknown` never helps the caller: an allow entry does not apply, a deny entry does
-/// (docs/authorization.md 1.4).
+/// (docs/reference/authorization.md 1.4).
 public enum Membership: Sendable, Hashable { case member, notMember, unknown }
 
 /// The caller. The evaluator is generic over it, so that a test's fixed table, a command's directory look-up and the daemon's
@@ -22,7 +22,7 @@ public protocol Credential {
     mutating func reaches(user uid: UInt32?, group gid: UInt32?) -> Bool
     /// Whether it is that of the file system.
     var reachesEverything: Bool { mutating get }
-    /// The user or group that such an identity stands for here; nil if nothing translates it (docs/identity.md "Identities from elsewhere").
+    /// The user or group that such an identity stands for here; nil if nothing translates it (docs/reference/identity.md "Identities from elsewhere").
     func translation(of guid: GUID) -> Principal?
 }
 

@@ -1,4 +1,4 @@
-/// BSD file flags in their ABI positions (docs/authorization.md 6.6).
+/// BSD file flags in their ABI positions (docs/reference/authorization.md 6.6).
 public struct FileFlags: OptionSet, Sendable, Hashable {
     public var rawValue: UInt32
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -30,6 +30,6 @@ public struct FileFlags: OptionSet, Sendable, Hashable {
     public static let rootSettable = FileFlags(rawValue: 0x009F_0000 | 0x0000_FFFF)
     /// Synthetic bits: ignored in comparisons, never settable.
     public static let synthetic = FileFlags(rawValue: 0xC000_0000)
-    /// Flags that a new object gets from its directory (docs/authorization.md 5.3).
+    /// Flags that a new object gets from its directory (docs/reference/authorization.md 5.3).
     public static let inheritedAtCreation: FileFlags = [.restricted, .dataVault]
 }

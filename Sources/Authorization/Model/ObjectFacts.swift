@@ -3,7 +3,7 @@ public enum ObjectKind: UInt8, Sendable, CaseIterable {
     case file, directory, symlink, fifo, socket, characterDevice, blockDevice
 
     /// Objects whose data is not on the volume. Neither a read-only volume nor an immutable flag forbids writing *through* them
-    /// (docs/authorization.md 3.1, 3.8).
+    /// (docs/reference/authorization.md 3.1, 3.8).
     @inlinable public var isSpecial: Bool {
         switch self {
         case .file, .directory, .symlink: false
@@ -68,7 +68,7 @@ public struct ObjectFacts: Sendable, Hashable {
         get { rare?.acl }
         set { rare = .of(acl: newValue, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: posixACL) }
     }
-    /// An owner that the uid does not imply (a group as owner: docs/authorization.md Q5).
+    /// An owner that the uid does not imply (a group as owner: docs/reference/authorization.md Q5).
     @inlinable public var ownerGUID: GUID? {
         get { rare?.ownerGUID }
         set { rare = .of(acl: acl, ownerGUID: newValue, groupGUID: groupGUID, posixACL: posixACL) }
@@ -78,7 +78,7 @@ public struct ObjectFacts: Sendable, Hashable {
         get { rare?.groupGUID }
         set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: newValue, posixACL: posixACL) }
     }
-    /// The POSIX ACL of the backing object. If there is one, the mode's group bits are its mask (docs/authorization.md Q22).
+    /// The POSIX ACL of the backing object. If there is one, the mode's group bits are its mask (docs/reference/authorization.md Q22).
     @inlinable public var posixACL: PosixACL? {
         get { rare?.posixACL }
         set { rare = .of(acl: acl, ownerGUID: ownerGUID, groupGUID: groupGUID, posixACL: newValue) }

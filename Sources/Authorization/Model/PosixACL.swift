@@ -1,4 +1,4 @@
-/// The POSIX ACL of an object of the backing directory (docs/authorization.md Q22), as far as the mode does not say it.
+/// The POSIX ACL of an object of the backing directory (docs/reference/authorization.md Q22), as far as the mode does not say it.
 ///
 /// The mode holds the bits of the owner and of others, and the mask as its group bits. So the rest of the list stays valid after a
 /// chmod.

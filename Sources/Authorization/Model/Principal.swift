@@ -4,13 +4,13 @@ public struct GUID: Sendable, Hashable {
     public var low: UInt64
     @inlinable public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// The compatibility identity of a user (docs/authorization.md 1.4).
+    /// The compatibility identity of a user (docs/reference/authorization.md 1.4).
     @inlinable public init(user uid: UInt32) {
         self.init(high: 0xFFFF_EEEE_DDDD_CCCC, low: 0xBBBB_AAAA_0000_0000 | UInt64(uid))
     }
 
     /// The compatibility identity of a group. Four group numbers would read as a well-known identity; they have a namespace of
-    /// aclfs's own (docs/authorization.md Q20).
+    /// aclfs's own (docs/reference/authorization.md Q20).
     @inlinable public init(group gid: UInt32) {
         switch gid {
         case 10, 12, 16, 0xFFFF_FFFE:

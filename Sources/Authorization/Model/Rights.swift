@@ -1,4 +1,4 @@
-/// A set of rights in kauth's bit positions (docs/authorization.md 1.1).
+/// A set of rights in kauth's bit positions (docs/reference/authorization.md 1.1).
 ///
 /// A right has one bit with two names, one for files and one for directories. Only printing chooses between them.
 public struct Rights: OptionSet, Sendable, Hashable {
@@ -55,7 +55,7 @@ public struct Rights: OptionSet, Sendable, Hashable {
         .write, .append, .delete, .deleteChild, .writeAttributes, .writeExtendedAttributes, .writeSecurity,
     ]
 
-    /// The rights with generic bits replaced by what they stand for (docs/authorization.md 1.1).
+    /// The rights with generic bits replaced by what they stand for (docs/reference/authorization.md 1.1).
     @inlinable public var expandingGenericRights: Rights {
         if rawValue & 0x01E0_0000 == 0 { return self }
         return expandGenericRights(self)

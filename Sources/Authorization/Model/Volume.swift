@@ -3,10 +3,10 @@ public struct VolumeState: Sendable, Hashable {
     public var isReadOnly = false
     public var ignoresOwnership = false
     public var forbidsExecution = false
-    /// `noacl`: the entry stage is absent and nothing is inherited (docs/authorization.md 3.4 step 7, 5.1).
+    /// `noacl`: the entry stage is absent and nothing is inherited (docs/reference/authorization.md 3.4 step 7, 5.1).
     public var ignoresACLs = false
     public var securelevel = 0
-    /// `grpid`: a new object's group is always the directory's (docs/authorization.md Q18).
+    /// `grpid`: a new object's group is always the directory's (docs/reference/authorization.md Q18).
     public var groupFromDirectory = true
     /// `suiddir`: new objects in a set-uid directory get its owner (Q4).
     public var ownerFromSetUserDirectory = OwnerFromDirectory.unlessRoot
@@ -22,7 +22,7 @@ public struct VolumeState: Sendable, Hashable {
         case never, unlessRoot, always
     }
 
-    /// Flags that do not forbid a change of flags (docs/authorization.md 3.8, 6.6 rule 4).
+    /// Flags that do not forbid a change of flags (docs/reference/authorization.md 3.8, 6.6 rule 4).
     var flagsIgnoredByFlagsChange: FileFlags {
         securelevel > 0 ? [.userImmutable, .userAppend] : [.immutable, .appendOnly]
     }

@@ -1,4 +1,4 @@
-// docs/authorization.md 6: which values are legal before any right is checked, and the effects of a change.
+// docs/reference/authorization.md 6: which values are legal before any right is checked, and the effects of a change.
 
 extension Inquiry {
     /// The legality of an attribute change's values; nil = legal.

@@ -1,4 +1,4 @@
-// docs/authorization.md 3.12: what the caller's capabilities add where a caller with these ids and no capability is refused. They are asked
+// docs/reference/authorization.md 3.12: what the caller's capabilities add where a caller with these ids and no capability is refused. They are asked
 // about then only, because reading them costs more than a decision.
 
 private let reading: Rights = [.read, .readAttributes, .readExtendedAttributes, .readSecurity]

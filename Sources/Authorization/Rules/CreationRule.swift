@@ -1,4 +1,4 @@
-// docs/authorization.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
+// docs/reference/authorization.md 5.3, 5.4 and Q4, Q18, Q19: owner, group, mode, flags and entries of a new object.
 
 /// The uid and gid of imported volumes that stand for the caller (Q16).
 let unknownID: UInt32 = 99

@@ -1,4 +1,4 @@
-/// The result of deletion by entries (docs/authorization.md 4): the object's list for `delete`, and if that is silent the
+/// The result of deletion by entries (docs/reference/authorization.md 4): the object's list for `delete`, and if that is silent the
 /// directory's list for `delete_child`.
 ///
 /// | object | directory | result |

@@ -8,7 +8,7 @@ enum ScanResult {
 }
 
 extension Inquiry {
-    /// The scan of docs/authorization.md 3.7. A deny applies to everything *requested*, an allow only to what is still
+    /// The scan of docs/reference/authorization.md 3.7. A deny applies to everything *requested*, an allow only to what is still
     /// *outstanding*.
     mutating func scan(_ requested: Rights, _ object: ObjectFacts, as role: ObjectRole) -> ScanResult {
         guard !volume.ignoresACLs, let entries = object.acl?.entries else {

@@ -1,4 +1,4 @@
-// docs/authorization.md 3.8: which rights the flags of an immutable or append-only object forbid.
+// docs/reference/authorization.md 3.8: which rights the flags of an immutable or append-only object forbid.
 
 private let appendCompatibleOnFile: Rights = [.append, .writeExtendedAttributes]
 private let appendCompatibleOnDirectory: Rights = [.addFile, .addSubdirectory, .writeExtendedAttributes]

@@ -1,4 +1,4 @@
-// docs/authorization.md 2.2 "write on an open descriptor", ftruncate; 2.4: what an open handle may do. Rights are checked at open,
+// docs/reference/authorization.md 2.2 "write on an open descriptor", ftruncate; 2.4: what an open handle may do. Rights are checked at open,
 // and the handle keeps what was granted. Afterwards only its mode and the object's flags count.
 
 /// What open granted.

@@ -1,4 +1,4 @@
-// docs/authorization.md 5.1 and 5.2.
+// docs/reference/authorization.md 5.1 and 5.2.
 
 /// A new object would have more than 128 entries; it is not created.
 public struct TooManyEntries: Error, Sendable { public init() {} }

@@ -1,4 +1,4 @@
-// docs/authorization.md Q23: with the sysctl fs.protected_hardlinks not every caller may link every object. Otherwise a user links
+// docs/reference/authorization.md Q23: with the sysctl fs.protected_hardlinks not every caller may link every object. Otherwise a user links
 // the file of another user into an own directory. The file then stays after its removal, and root's recursive chown of the
 // directory gives it away.
 

@@ -1,4 +1,4 @@
-/// An operation on the lists of existing objects (docs/authorization.md 5.6).
+/// An operation on the lists of existing objects (docs/reference/authorization.md 5.6).
 public enum ListChange: UInt8, Sendable, CaseIterable {
     /// The explicit entries, and those that the directory passes on.
     case inherit = 1

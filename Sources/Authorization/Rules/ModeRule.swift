@@ -1,4 +1,4 @@
-/// The permission bits for rights that the entries leave undecided (docs/authorization.md 3.9); read, write, execute = 4, 2, 1.
+/// The permission bits for rights that the entries leave undecided (docs/reference/authorization.md 3.9); read, write, execute = 4, 2, 1.
 /// `delete` is decided with the directory, `changeOwner` and `writeSecurity` have no bit, and reading attributes needs none.
 func modeBits(for rights: Rights) -> UInt16 {
     var bits: UInt16 = 0

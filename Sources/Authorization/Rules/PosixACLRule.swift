@@ -1,4 +1,4 @@
-// What a POSIX ACL of the backing object grants (docs/authorization.md Q22).
+// What a POSIX ACL of the backing object grants (docs/reference/authorization.md Q22).
 
 extension Inquiry {
     /// Decides as POSIX.1e does: the owner; a user that an entry names; the groups, of which one that grants is enough; the others.

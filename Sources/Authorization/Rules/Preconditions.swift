@@ -1,4 +1,4 @@
-/// The structural errors that precede the sandbox stage, operation by operation (docs/authorization.md 2.2 "first"). The function
+/// The structural errors that precede the sandbox stage, operation by operation (docs/reference/authorization.md 2.2 "first"). The function
 /// that looks up the objects decides existence, names and moves across volumes.
 @inline(__always)
 func structuralError(of operation: Operation, _ kind: ObjectKind?, _ mode: FileMode?, makesDevices: @autoclosure () -> Bool) -> Decision? {

@@ -1,4 +1,4 @@
-// docs/authorization.md 2.2, the rows on rename; Q3 for directories that are replaced.
+// docs/reference/authorization.md 2.2, the rows on rename; Q3 for directories that are replaced.
 
 /// The role of the new name's directory: a rename within a directory has `parent` only.
 private func destination(_ facts: FactsByRole) -> ObjectRole { facts.targetParent == nil ? .parent : .targetParent }

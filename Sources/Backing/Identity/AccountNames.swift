@@ -1,7 +1,7 @@
 import Authorization
 import LinuxSystem
 
-/// Names of users and groups as identities in entries, and back (docs/authorization.md 7.1).
+/// Names of users and groups as identities in entries, and back (docs/reference/authorization.md 7.1).
 public enum AccountNames {
     /// What a name refers to.
     public enum Kind: Hashable, Sendable { case user, group }

@@ -4,7 +4,7 @@ import LinuxSystem
 /// or on a file of the mount that asks.
 ///
 /// Threads, waiting questions and kept answers are limited. If all threads hang, the queue is full, or the same question is
-/// overdue, the answer is missing at once, without a wait. That ends when a thread returns. docs/identity.md has the numbers.
+/// overdue, the answer is missing at once, without a wait. That ends when a thread returns. docs/reference/identity.md has the numbers.
 public final class AccountService: Sendable {
     /// The limits of the service.
     public struct Limits: Sendable {

@@ -4,7 +4,7 @@ import LinuxSystem
 /// The groups of users according to the directory service (`groups=directory`), nested groups included.
 ///
 /// A question may take until the service's deadline. So a request asks before it takes any lock (`learn`); decisions use the answer
-/// and never wait. docs/identity.md
+/// and never wait. docs/reference/identity.md
 public final class DirectoryGroups: Sendable {
     private struct Learned {
         /// nil = the service did not answer.

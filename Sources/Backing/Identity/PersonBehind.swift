@@ -1,7 +1,7 @@
 import LinuxSystem
 
 /// The person who acts under a uid. A user acts as many other uids in user namespaces of the user's own; limits and denies count all of
-/// them as one (docs/identity.md "Subordinate ids").
+/// them as one (docs/reference/identity.md "Subordinate ids").
 public final class PersonBehind: Sendable {
     public static let system = PersonBehind(.users)
 

@@ -55,7 +55,7 @@ public struct RequestCredential: Credential, Sendable {
         if gid == .max { return .unknown }
         if gid == self.gid { return .member }
         // The process' own list or the directory makes a member; only both together deny it
-        // (docs/authorization.md 1.4 rule 3).
+        // (docs/reference/authorization.md 1.4 rule 3).
         let byDirectory = cache.directory.map { directory in membership(directory.groups(uid).flatMap { cache.contains($0, gid) }) }
         if byDirectory == .member { return .member }
         let byProcess = processMembership(gid)

@@ -2,7 +2,7 @@ import LinuxSystem
 import Synchronization
 
 /// The ids that /etc/subuid or /etc/subgid gives to users for their user namespaces, 65 536 to each as a rule. Who acts as one of them is no
-/// other person: limits are the owner's, and so are denies (docs/identity.md "Subordinate ids").
+/// other person: limits are the owner's, and so are denies (docs/reference/identity.md "Subordinate ids").
 public final class SubordinateIDs: Sendable {
     public static let users = SubordinateIDs("/etc/subuid")
     public static let groups = SubordinateIDs("/etc/subgid")

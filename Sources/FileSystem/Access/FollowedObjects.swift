@@ -5,7 +5,7 @@ import LinuxSystem
 import SandboxPolicy
 import Synchronization
 
-/// The objects that grants follow, for all mounts of a backing tree (docs/sandbox-zones.md Z16). It tells when one of them may have
+/// The objects that grants follow, for all mounts of a backing tree (docs/reference/sandbox-zones.md Z16). It tells when one of them may have
 /// moved, and under which name a file was last. It decides nothing: a view looks up where an object is (`ViewPolicy.swift`).
 public final class FollowedObjects: Sendable {
     private struct State {

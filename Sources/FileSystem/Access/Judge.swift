@@ -98,7 +98,7 @@ public final class Judge: Sendable {
             realIDsCount: realIDsCount, isSquashed: caller.isSquashed)
     }
 
-    /// Whether a capability of the caller counts over an object (docs/authorization.md 3.12); nil: over the whole file system. It may read
+    /// Whether a capability of the caller counts over an object (docs/reference/authorization.md 3.12); nil: over the whole file system. It may read
     /// /proc: ask only where the answer decides.
     func holds(_ capability: Capabilities, over object: ObjectFacts?, _ caller: Caller) -> Bool {
         var credential = credential(caller)
@@ -168,7 +168,7 @@ public final class Judge: Sendable {
         _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, _ observer: O
     ) -> Decision {
         // access(2) alone brings ids that may differ from the thread's effective ids, also to the walk to the object and to a question for
-        // its mode (docs/authorization.md 9a.2).
+        // its mode (docs/reference/authorization.md 9a.2).
         let asksByRealIDs: Bool
         switch operation {
         case .access, .lookup, .stat, .readLink: asksByRealIDs = true
@@ -230,7 +230,7 @@ public final class Judge: Sendable {
 
     // MARK: Universal rights
 
-    /// Whether every caller that can reach this mount holds these rights (docs/coherence.md).
+    /// Whether every caller that can reach this mount holds these rights (docs/internals/coherence.md).
     func everyCallerHolds(_ rights: Rights, on object: ObjectState) -> Bool {
         everyCallerHolds(rights, on: object.facts, object.location)
     }

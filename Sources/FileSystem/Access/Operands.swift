@@ -2,7 +2,7 @@ import Authorization
 import SandboxPolicy
 
 /// The objects of one operation by role: the facts that the authorizer reads of each, and the rights that the sandbox leaves on it
-/// (docs/sandbox-zones.md). The rules for names and moves are in `ZoneRules.swift`.
+/// (docs/reference/sandbox-zones.md). The rules for names and moves are in `ZoneRules.swift`.
 struct Operands {
     private(set) var facts: FactsByRole
     private(set) var confinement = Confinement()

@@ -1,7 +1,7 @@
 import Authorization
 import MountOptions
 
-/// The rights that a caller needs to find a FIFO, a socket or a device (docs/security.md).
+/// The rights that a caller needs to find a FIFO, a socket or a device (docs/reference/security.md).
 ///
 /// The kernel opens these without a request. So only the owner, and callers that hold what opening would grant, find their names.
 struct SpecialFileGate: Sendable {

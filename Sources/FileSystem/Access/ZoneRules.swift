@@ -2,7 +2,7 @@ import Authorization
 import LinuxSystem
 import SandboxPolicy
 
-// The rules of a confined mount for operations on names (docs/sandbox-zones.md Z5 to Z10). Each rule takes rights from one of the
+// The rules of a confined mount for operations on names (docs/reference/sandbox-zones.md Z5 to Z10). Each rule takes rights from one of the
 // objects, so that the authorizer alone decides and explains.
 
 extension Operands {

@@ -6,7 +6,7 @@ import LinuxSystem
 import MountOptions
 import SandboxPolicy
 
-/// Writes one line of JSON for each decision (docs/audit.md), on a thread of its own, so that no request waits for a disk.
+/// Writes one line of JSON for each decision (docs/reference/audit.md), on a thread of its own, so that no request waits for a disk.
 /// `FairLines` chooses which decisions get a line. Further lines count the decisions that got none.
 public final class AuditLog: Sendable {
     struct Line {

@@ -1,4 +1,4 @@
-/// Chooses the decisions that become lines of the log, and their order (docs/audit.md "Limits"). Each user has bounded queues, and
+/// Chooses the decisions that become lines of the log, and their order (docs/reference/audit.md "Limits"). Each user has bounded queues, and
 /// users take turns, so that no user removes the lines of another. The caller passes the time.
 struct FairLines<Line> {
     struct Limits {

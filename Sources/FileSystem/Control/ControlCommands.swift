@@ -70,7 +70,7 @@ extension ControlServer {
         }
     }
 
-    /// Whether the client is root or the user who mounted (docs/control.md).
+    /// Whether the client is root or the user who mounted (docs/reference/control.md).
     func isPrivileged(_ peer: ControlSocket.Peer) -> Bool { peer.uid == 0 || peer.uid == owner }
 
     private func requirePrivileged(_ peer: ControlSocket.Peer) throws(ControlFailure) {

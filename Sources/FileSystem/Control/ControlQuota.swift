@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// A quota of processor time for the answers to each user (docs/control.md "How much one user may ask").
+/// A quota of processor time for the answers to each user (docs/reference/control.md "How much one user may ask").
 ///
 /// A token bucket for each user: it fills with a twentieth of the time that passes, and each answer takes its processor time out. It may
 /// fall below zero, because the cost is known afterwards; the next answer waits until it is above. Each user gets one answer at a time.

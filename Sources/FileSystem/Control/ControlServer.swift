@@ -4,7 +4,7 @@ import ControlProtocol
 import Identity
 import LinuxSystem
 
-/// Answers the messages of docs/control.md. Its threads serve no requests of the kernel, so a slow or hostile client does not delay the
+/// Answers the messages of docs/reference/control.md. Its threads serve no requests of the kernel, so a slow or hostile client does not delay the
 /// mount.
 public final class ControlServer: Sendable {
     /// Facts about the mount that the file system does not know.

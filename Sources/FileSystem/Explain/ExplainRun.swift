@@ -216,14 +216,14 @@ struct ExplainRun<C: Credential> {
             }
             guard current.facts.kind == .directory else { throw .notdir }
             let isAsked = first.map { depth < $0.count && $0.prefix(depth) == path.prefix(depth) } ?? false
-            // A sandbox may deny one name of a directory and allow another (docs/sandbox-zones.md Z5).
+            // A sandbox may deny one name of a directory and allow another (docs/reference/sandbox-zones.md Z5).
             if !isAsked || first?[depth] != path[depth] {
                 let place = Explanation.Place(isSecondPath: second, depth: depth)
                 let directory = current
                 let operands = try path[depth].withCName { (name) throws(Errno) in Operands(finding: name, in: directory) }
                 guard ask(.lookup, operands, [.object: place], word: "search") else {
                     isPathClosed = true
-                    // The directory may be searched, but not for this name (docs/sandbox-zones.md Z5).
+                    // The directory may be searched, but not for this name (docs/reference/sandbox-zones.md Z5).
                     if case .sandbox? = steps.last?.decision.stage, directory.location.rights.contains(.search) {
                         let (denied, looked) = (denial, considered)
                         var refusal = steps.removeLast()
@@ -244,7 +244,7 @@ struct ExplainRun<C: Credential> {
         return current
     }
 
-    /// Asks the gate in front of special files (docs/security.md) and records the step.
+    /// Asks the gate in front of special files (docs/reference/security.md) and records the step.
     /// - Returns: whether the gate denies.
     private mutating func askGate(_ object: ObjectState, at place: Explanation.Place) -> Bool {
         guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
@@ -317,7 +317,7 @@ struct ExplainRun<C: Credential> {
         denial = decision.denial?.errno.name
         if decision.denial?.errno == .acces, case .listXattr = operation { notes.append("the program gets an empty listing, and no error") }
         if denial != nil, let lack = credential.lack(decision.stage, operation, over: facts.object ?? facts.parent) {
-            notes.append("\(lack): judged as any other user is (docs/authorization.md 3.12)")
+            notes.append("\(lack): judged as any other user is (docs/reference/authorization.md 3.12)")
         }
         return decision.isAllowed
     }

@@ -46,7 +46,7 @@ public struct Explainer: Sendable {
     }
 
     /// The answer if the sandbox denies the search on the path. The sandbox denies it to every caller of this mount, and the answer reveals
-    /// nothing about the object (docs/sandbox-zones.md Z5), so any client may read it.
+    /// nothing about the object (docs/reference/sandbox-zones.md Z5), so any client may read it.
     /// - Returns: nil if the search is allowed, or denied by another rule.
     func closedBySandbox(_ question: ExplainQuestion, credential: some Credential) -> Explanation? {
         guard loader.view != nil, let run = try? judged(question, credential: credential), run.isClosedBySandbox else { return nil }

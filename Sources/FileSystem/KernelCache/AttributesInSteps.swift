@@ -3,7 +3,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// The kernel stores the attributes of an answer in several steps, and readers take no lock (docs/coherence.md "Attributes in steps"):
+// The kernel stores the attributes of an answer in several steps, and readers take no lock (docs/internals/coherence.md "Attributes in steps"):
 // - It marks them as valid before it stores their new timeout. In between, the old timeout applies: if it has not expired, a caller that
 //   may no longer see the attributes still gets them.
 // - It stores the sticky bit before it removes it again. In between, it obeys the bit and refuses with EPERM what the daemon granted.

@@ -1,12 +1,12 @@
 import MountOptions
 
-/// The timeouts of the `cache` option, for answers that are the same for every caller (docs/coherence.md R8 and R16).
+/// The timeouts of the `cache` option, for answers that are the same for every caller (docs/internals/coherence.md R8 and R16).
 struct CacheTimeouts: Sendable, Equatable {
     /// Seconds for entries.
     var entry: Double
     /// Seconds for attributes.
     var attributes: Double
-    /// Seconds for attributes of a watched object (docs/coherence.md "Changes elsewhere").
+    /// Seconds for attributes of a watched object (docs/internals/coherence.md "Changes elsewhere").
     var watchedAttributes: Double
     /// Milliseconds until a periodic bump; nil: never.
     var period: UInt64?

@@ -5,7 +5,7 @@ import LinuxSystem
 import Synchronization
 
 /// The thread that receives the events of watched objects, and invalidates what they make untrue in the kernels of all mounts of a tree
-/// (docs/coherence.md "Changes elsewhere").
+/// (docs/internals/coherence.md "Changes elsewhere").
 final class ChangeWatch: Sendable {
     private let events: FileEvents
     private let watched: WatchedObjects

@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Objects at rest are watched instead of asked about (docs/coherence.md "Changes elsewhere"). A change that does not come through aclfs ends
+// Objects at rest are watched instead of asked about (docs/internals/coherence.md "Changes elsewhere"). A change that does not come through aclfs ends
 // the watch; only then does the kernel ask again.
 
 extension KernelView {

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Directories with exposed entries in the present epoch (docs/coherence.md "When time alone is no reason"). Each has its ctime
+/// Directories with exposed entries in the present epoch (docs/internals/coherence.md "When time alone is no reason"). Each has its ctime
 /// from before the first look-up. While no ctime changes, no name below has changed, and no user has lost `search`.
 struct ExposedDirectories: Sendable {
     static let capacity = 65536

@@ -8,7 +8,7 @@ struct NamedChild {
 }
 
 /// The entries that are exposed in the present epoch, in that order. They are kept to be invalidated singly where a bump would
-/// detach a mount (docs/coherence.md "The price of a bump"). One array of bytes: an entry costs its length and 17 bytes.
+/// detach a mount (docs/internals/coherence.md "The price of a bump"). One array of bytes: an entry costs its length and 17 bytes.
 struct ExposedEntries: Sendable {
     struct Name: Sendable {
         var parent: NodeID

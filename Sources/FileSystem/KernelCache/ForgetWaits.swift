@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// A FORGET may arrive after a LOOKUP that the kernel sent later (docs/coherence.md "A delayed FORGET"). Processed in that
+// A FORGET may arrive after a LOOKUP that the kernel sent later (docs/internals/coherence.md "A delayed FORGET"). Processed in that
 // order, the node keeps the mark of R7 and is forgotten again a second later, with all entries below. So the LOOKUP waits briefly,
 // and finds a new node.
 

@@ -4,7 +4,7 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-/// What the kernel of one connection may answer by itself, and how that is invalidated (docs/coherence.md). It counts epochs as the
+/// What the kernel of one connection may answer by itself, and how that is invalidated (docs/internals/coherence.md). It counts epochs as the
 /// kernel does and marks each exposure with one: a bump is sent only if an entry below the directory is exposed since the last
 /// bump.
 final class KernelCache: Sendable {
@@ -272,7 +272,7 @@ extension KernelCache {
     }
 
     /// Call it before a directory's entry is answered uncacheable below a directory without universal `search`. The bump makes the
-    /// stamp of a reused entry stale before the kernel stores it (docs/coherence.md "Two stores"). Once is enough, because the old
+    /// stamp of a reused entry stale before the kernel stores it (docs/internals/coherence.md "Two stores"). Once is enough, because the old
     /// timeout is then gone.
     /// - Parameter account: who pays. Without a budget nothing is done: the window stays open, for directories of this account.
     func invalidateOldTimeout(of directory: Node, charging account: BumpBudget.Account) {
@@ -412,7 +412,7 @@ extension KernelCache {
     }
 
     /// Bumps if a deadline has passed. A deferred bump after a revocation is never left out; a periodic bump is, if no directory
-    /// has changed (docs/coherence.md "When time alone is no reason").
+    /// has changed (docs/internals/coherence.md "When time alone is no reason").
     /// - Parameters:
     ///   - now: monotonic nanoseconds.
     ///   - isKnown: whether the kernel knows a node; called without a lock.

@@ -120,7 +120,7 @@ struct KernelCacheState {
         }
     }
 
-    /// Decides whether an entry may be cacheable (docs/coherence.md "A walk that trusts nothing"). A directory that is looked up
+    /// Decides whether an entry may be cacheable (docs/internals/coherence.md "A walk that trusts nothing"). A directory that is looked up
     /// unexpectedly gets the mark of R7. Another object that was answered uncacheable is cacheable after a bump, at most one each
     /// second.
     mutating func admitToCache(_ node: Node, isListed: Bool) -> Bool {

@@ -6,7 +6,7 @@ import MountOptions
 import Synchronization
 import WireFormats
 
-/// What the kernel of one mount may answer from its caches (docs/coherence.md). Timeouts are chosen and
+/// What the kernel of one mount may answer from its caches (docs/internals/coherence.md). Timeouts are chosen and
 /// notifications are sent only here and in the types it owns.
 ///
 /// In: "this is exposed", "these facts changed". Out: entries and attributes with their timeouts; caches that are invalidated before the

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Whether the mount table has changed since the clock thread last read it (docs/coherence.md "The price of a bump"). A bump
+/// Whether the mount table has changed since the clock thread last read it (docs/internals/coherence.md "The price of a bump"). A bump
 /// detaches what is mounted below. So a bump without a revocation waits until that thread has read the table.
 struct MountTableChanges: Sendable {
     /// Nanoseconds that changes of the mount table can defer a bump, even if they never end.

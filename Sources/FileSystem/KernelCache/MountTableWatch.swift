@@ -23,7 +23,7 @@ struct MountsSeen {
 }
 
 /// The mount tables in which mounts on objects of one mount may appear, and what follows from them: while there is one, no entry is
-/// cacheable and nothing is bumped (docs/coherence.md "The price of a bump").
+/// cacheable and nothing is bumped (docs/internals/coherence.md "The price of a bump").
 final class MountTableWatch: Sendable {
     let table: SharedDescriptor
     let elsewhere = OtherNamespaces.all
@@ -131,7 +131,7 @@ final class MountTableWatch: Sendable {
                 report(
                     """
                     \(path): a mount in the namespace of \(gone.holder) is gone. If it was not unmounted there, a right that was revoked in \
-                    the moment when it was made has detached it. Where that must not happen, mount with cache=strict (docs/security.md)
+                    the moment when it was made has detached it. Where that must not happen, mount with cache=strict (docs/reference/security.md)
                     """)
             }
         }

@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 
 /// The mounts on objects of this mount. The kernel detaches them at a bump of the epoch, and when the daemon refuses to revalidate a name on
-/// the path to them (docs/coherence.md "The price of a bump").
+/// the path to them (docs/internals/coherence.md "The price of a bump").
 final class MountsBelow: Sendable {
     private struct NameOnPath: Hashable {
         var device: UInt64

@@ -1,4 +1,4 @@
-/// Batches of entries that are invalidated singly because a bump would detach a mount (docs/coherence.md "The price of a bump"). A
+/// Batches of entries that are invalidated singly because a bump would detach a mount (docs/internals/coherence.md "The price of a bump"). A
 /// batch is in flight until the kernel has taken the lock of each of its directories.
 struct NamesInFlight: Sendable {
     struct Ticket: Hashable, Sendable {

@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Invalidates what a change through one mount makes untrue in the kernels of the tree's other mounts (docs/coherence.md "Several
+// Invalidates what a change through one mount makes untrue in the kernels of the tree's other mounts (docs/internals/coherence.md "Several
 // mounts"). It runs after the change and before the reply, with the metadata lock held for writing where names or facts change. None of it
 // waits for the kernel.
 
@@ -91,7 +91,7 @@ extension KernelView {
 
 extension KernelView {
     /// Waits until the mount table is read and no invalidation is in flight, half a second at most. Call it before a bump that is not
-    /// urgent: the bump would detach a mount that was made a moment ago (docs/coherence.md "The price of a bump").
+    /// urgent: the bump would detach a mount that was made a moment ago (docs/internals/coherence.md "The price of a bump").
     /// Never call it on a thread that answers requests, nor on the clock's.
     func awaitFinishedInvalidations() {
         let end = SystemTime.monotonic() + 500_000_000

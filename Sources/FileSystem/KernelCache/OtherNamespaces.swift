@@ -2,7 +2,7 @@ import LinuxSystem
 import Synchronization
 
 /// The mounts on objects of this daemon's mounts that are in other mount namespaces: those of services with `ReadWritePaths=`, of bwrap, of
-/// containers. A bump detaches them like any other (docs/coherence.md "The price of a bump"). The table of the daemon's own namespace does
+/// containers. A bump detaches them like any other (docs/internals/coherence.md "The price of a bump"). The table of the daemon's own namespace does
 /// not show them.
 ///
 /// The kernel tells of mounts in namespaces that are known (fanotify). It tells of no new namespace, so all are counted again at times: as

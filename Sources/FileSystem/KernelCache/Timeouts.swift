@@ -5,7 +5,7 @@ import LinuxSystem
 import Synchronization
 import WireFormats
 
-// Entries and attributes with their timeouts (docs/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
+// Entries and attributes with their timeouts (docs/internals/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
 // `KernelCacheState.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
 // All of it runs with the metadata lock held since the decision.
 
@@ -113,7 +113,7 @@ extension KernelView {
         return ctime.nsec != 0 && ctime.sec < SystemTime.now().sec - longestChange
     }
 
-    /// Whether the ctimes of these directories are unchanged (docs/coherence.md "When time alone is no reason").
+    /// Whether the ctimes of these directories are unchanged (docs/internals/coherence.md "When time alone is no reason").
     func check(_ directories: ExposedDirectories) -> DirectoryCheck {
         // Beyond this deadline a bump is cheaper.
         let end = SystemTime.monotonic() + 20_000_000

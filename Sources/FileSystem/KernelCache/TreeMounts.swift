@@ -2,7 +2,7 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The mounts of one backing tree that this daemon serves (docs/coherence.md R14).
+/// The mounts of one backing tree that this daemon serves (docs/internals/coherence.md R14).
 ///
 /// While there are several, a change through one invalidates the others' caches before its reply (`OtherMounts.swift`), and no listing
 /// exposes objects: only a lock in that kernel tells when a listing takes effect.

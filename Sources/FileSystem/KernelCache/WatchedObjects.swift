@@ -3,7 +3,7 @@ import BackingStore
 import LinuxSystem
 import Synchronization
 
-/// The objects at rest whose changes elsewhere the kernel reports (docs/coherence.md "Changes elsewhere"), of all mounts of one tree.
+/// The objects at rest whose changes elsewhere the kernel reports (docs/internals/coherence.md "Changes elsewhere"), of all mounts of one tree.
 ///
 /// An object is watched from a question of a kernel about an object that rests until something happens to it. Its kernels may keep what they
 /// know of it for as long. This table decides nothing about timeouts and sends no notification.

@@ -22,7 +22,7 @@ extension MetadataChanges {
     }
 
     /// Removes capabilities where a change of the owner is accepted and discarded: no call on the backing file would remove them
-    /// (docs/authorization.md Q1).
+    /// (docs/reference/authorization.md Q1).
     func removeCapabilitiesOfFile(_ object: ObjectState) throws(Errno) {
         guard object.facts.kind == .file else { return }
         do throws(Errno) { try Syscall.removexattr(.any(object.descriptor.rawValue), capabilityName) } catch {

@@ -4,7 +4,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// A list and a mode that one request sets (docs/nfs4.md).
+// A list and a mode that one request sets (docs/reference/nfs4.md).
 extension MetadataChanges {
     /// Changes list and mode of an object. Both changes are judged before either is made.
     /// - Parameters:

@@ -4,9 +4,9 @@ import ControlProtocol
 import FuseSession
 import LinuxSystem
 
-// `system.aclfs.lists` (docs/control.md "Lists of many files"). Each file is judged and changed as by a request of its own; whatever needs
+// `system.aclfs.lists` (docs/reference/control.md "Lists of many files"). Each file is judged and changed as by a request of its own; whatever needs
 // more than that is left to such a request. Setting an attribute is what a read-only mount refuses, and it holds the kernel's lock on the
-// directory (docs/coherence.md R4).
+// directory (docs/internals/coherence.md R4).
 extension MetadataChanges {
     /// Changes the lists of files in a directory: at least one, and so many as take some milliseconds.
     /// - Parameters:

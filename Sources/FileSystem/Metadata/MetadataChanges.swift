@@ -37,7 +37,7 @@ final class MetadataChanges: Sendable {
 
 extension MetadataChanges {
     /// Changes owner and group by number. A chown that names an id clears both set-id bits, for root too and on every kind
-    /// (docs/authorization.md 6.3). A volume that ignores ownership accepts and discards the change itself (Q1).
+    /// (docs/reference/authorization.md 6.3). A volume that ignores ownership accepts and discards the change itself (Q1).
     func changeIDs(of object: ObjectState, uid: UInt32?, gid: UInt32?) throws(Errno) {
         try held.makeCall(on: object) { () throws(Errno) in try makeIDCalls(of: object, uid: uid, gid: gid) }
     }

@@ -4,7 +4,7 @@ import BackingStore
 import FuseSession
 import LinuxSystem
 
-// `system.aclfs.owner` and `system.aclfs.group`: owner and group of an object, as identities (docs/identity.md).
+// `system.aclfs.owner` and `system.aclfs.group`: owner and group of an object, as identities (docs/reference/identity.md).
 
 /// An owner that may be set: a user by number, or an identity that is no user, such as a group (Q5).
 enum Owner {

@@ -5,7 +5,7 @@ import FuseSession
 import LinuxSystem
 import WireFormats
 
-// docs/posix-acl.md: list and mode of a POSIX ACL change together.
+// docs/reference/posix-acl.md: list and mode of a POSIX ACL change together.
 extension MetadataChanges {
     /// Judges both changes, makes them, and invalidates the kernel's caches.
     func changePosix(_ object: ObjectState, to change: PosixChange, _ caller: Caller) throws(Errno) {

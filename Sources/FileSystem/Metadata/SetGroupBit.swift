@@ -2,7 +2,7 @@ import Authorization
 import FuseSession
 import LinuxSystem
 
-// docs/authorization.md 6.1 and docs/decisions/0032-the-set-gid-bit-of-a-folder.md.
+// docs/reference/authorization.md 6.1 and docs/decisions/0032-the-set-gid-bit-of-a-folder.md.
 extension MetadataChanges {
     /// The mode that a chmod is judged by and sets: without set-gid for a directory that has the group of the directory it lies in, if only
     /// that bit is refused. Every other request is judged as it is.

@@ -2,7 +2,7 @@ import ACLFormats
 import MountOptions
 import WireFormats
 
-/// What the name in an xattr request means, after conversion to its stored form (docs/authorization.md 2.5).
+/// What the name in an xattr request means, after conversion to its stored form (docs/reference/authorization.md 2.5).
 ///
 /// Names are bytes. Protected names match in any letter case.
 enum XattrName: Hashable {

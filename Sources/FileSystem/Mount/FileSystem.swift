@@ -9,7 +9,7 @@ import MountOptions
 import SandboxPolicy
 import Synchronization
 
-/// One mount: creates its owners (docs/architecture.md "Owners"), starts and stops them. It decides nothing and answers no request.
+/// One mount: creates its owners (docs/internals/architecture.md "Owners"), starts and stops them. It decides nothing and answers no request.
 ///
 /// An operation takes four steps: find the objects, authorize on their state, perform on the same objects, reply. `RequestDispatch.swift`
 /// calls the operations.
@@ -124,7 +124,7 @@ public final class FileSystem: Sendable {
     public var volume: VolumeState { judge.volume }
 
     /// Replaces what identities from elsewhere stand for, on this mount and its views. No decision runs meanwhile. Nothing that the kernel
-    /// holds depends on it (docs/coherence.md R2).
+    /// holds depends on it (docs/internals/coherence.md R2).
     /// - Parameter table: as the file has it now.
     public func changeIdentities(to table: IdentityTable) {
         mounts.share.lock.withWriteLock { judge.identities?.replace(by: table) }

@@ -1,7 +1,7 @@
 import BackingStore
 import LinuxSystem
 
-/// Bounds the descriptors of open handles, for all mounts of this daemon and for each user (docs/security.md "Denial of service").
+/// Bounds the descriptors of open handles, for all mounts of this daemon and for each user (docs/reference/security.md "Denial of service").
 /// Descriptors that find objects and identify callers are never part of it. So a user who opens files without end delays no other
 /// user.
 final class HandleQuota: Sendable {

@@ -5,7 +5,7 @@ import LinuxSystem
 import SandboxPolicy
 import Synchronization
 
-// The zone of a node (docs/sandbox-zones.md Z1 to Z4): that of a directory follows from the path that the kernel reports, that of a file
+// The zone of a node (docs/reference/sandbox-zones.md Z1 to Z4): that of a directory follows from the path that the kernel reports, that of a file
 // from its names in directories. A cached zone counts until a directory moves, the policy changes, or its lifetime (50 ms) ends.
 
 extension ObjectLoader {

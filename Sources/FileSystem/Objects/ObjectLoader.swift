@@ -20,7 +20,7 @@ final class ObjectLoader: Sendable {
     }
 
     func node(_ id: NodeID) throws(Errno) -> Node {
-        // ESTALE would make the kernel repeat the walk under other rules (docs/coherence.md R9).
+        // ESTALE would make the kernel repeat the walk under other rules (docs/internals/coherence.md R9).
         guard let node = nodes.find(id) else { throw .io }
         return node
     }

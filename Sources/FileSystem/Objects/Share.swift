@@ -1,7 +1,7 @@
 import LinuxSystem
 import Synchronization
 
-/// What all mounts of one backing tree share in this daemon (docs/architecture.md "Locks", invariant I5).
+/// What all mounts of one backing tree share in this daemon (docs/internals/architecture.md "Locks", invariant I5).
 ///
 /// Lock order: a file's exclusion (`WritableFile.swift`), `lock`, a view's `choosing`, then the locks of tables and caches.
 final class Share: Sendable {

@@ -4,7 +4,7 @@ import MountOptions
 import Synchronization
 
 /// Whether reading moves the access times of the backing objects: `noatime`, `nodiratime`, `relatime`, `strictatime`. The daemon
-/// opens files on a detached copy of their mount that has these flags (docs/data-path.md "Access times").
+/// opens files on a detached copy of their mount that has these flags (docs/internals/data-path.md "Access times").
 public final class AccessTimes: Sendable {
     private struct State {
         var rule: AccessTimeRule

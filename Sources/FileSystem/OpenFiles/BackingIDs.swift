@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// The backing ids of one mount: the files that its kernel may read and write without the daemon (docs/data-path.md).
+/// The backing ids of one mount: the files that its kernel may read and write without the daemon (docs/internals/data-path.md).
 final class BackingIDs: Sendable {
     private struct State {
         var notifier: Notifier?

@@ -51,7 +51,7 @@ enum DataHold {
 }
 
 /// The data path of each open file: one for all handles of an object, on all mounts of the tree, from the first open to the last
-/// RELEASE. The kernel answers EIO to an open that does not fit (docs/data-path.md "One path for all handles of a file").
+/// RELEASE. The kernel answers EIO to an open that does not fit (docs/internals/data-path.md "One path for all handles of a file").
 final class DataPathTable: Sendable {
     private struct Registration {
         let mount: BackingIDs

@@ -6,7 +6,7 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-// The path of a handle's data (docs/data-path.md). No request tells of what the kernel reads and writes by itself, so the kernel gets the
+// The path of a handle's data (docs/internals/data-path.md). No request tells of what the kernel reads and writes by itself, so the kernel gets the
 // files on which no read or write would be judged.
 
 extension ObjectFacts {
@@ -19,7 +19,7 @@ extension ObjectFacts {
     }
 }
 
-/// Says what each handle requires of its data path, and gets the path from `DataPathTable`, which chooses it (docs/data-path.md).
+/// Says what each handle requires of its data path, and gets the path from `DataPathTable`, which chooses it (docs/internals/data-path.md).
 final class DataPaths: Sendable {
     let share: Share
     private let mounts: TreeMounts
@@ -64,7 +64,7 @@ extension DataPaths {
         _ caller: Caller
     ) -> DataDemand {
         let writes = intent.contains(.write)
-        // A write by passthrough clears set-id bits for every caller; one that leaves them must not take it (docs/authorization.md 6.7).
+        // A write by passthrough clears set-id bits for every caller; one that leaves them must not take it (docs/reference/authorization.md 6.7).
         let keepsSetID = !clearsSetID && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
         return DataDemand(
             // The answer to an open has been sent when the server refuses what an entry allows.

@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// What a call asks to be on the disk when it returns (docs/data-path.md "On the disk").
+/// What a call asks to be on the disk when it returns (docs/internals/data-path.md "On the disk").
 enum Durability: UInt8, Comparable {
     case nothing
     /// The bytes, and what is needed to read them: O_DSYNC, RWF_DSYNC, a mount with `sync`.

@@ -32,7 +32,7 @@ final class SynchronousRule: Sendable {
 }
 
 /// Brings changes to the disk before their call returns, where the caller or the mount asks for it and the kernel sends no FSYNC
-/// (docs/data-path.md "On the disk"). Call without a lock: a disk may take long.
+/// (docs/internals/data-path.md "On the disk"). Call without a lock: a disk may take long.
 final class DurableCalls: Sendable {
     private let loader: ObjectLoader
     let rule: SynchronousRule

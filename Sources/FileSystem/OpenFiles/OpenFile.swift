@@ -17,7 +17,7 @@ final class OpenFile: Sendable {
     let isAppendOnly: Bool
     /// What each write through the handle promises.
     let durability: Durability
-    /// The handle made the file, which another user owns: the one of a set-uid directory (docs/authorization.md Q4).
+    /// The handle made the file, which another user owns: the one of a set-uid directory (docs/reference/authorization.md Q4).
     let isHandedOver: Bool
     var mode: HandleMode {
         var mode: HandleMode = isReadable ? .readable : []

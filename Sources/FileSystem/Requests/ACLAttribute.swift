@@ -38,7 +38,7 @@ extension XattrOperations {
     }
 }
 
-// `system.aclfs.exchange` (docs/control.md "A change of what was read"): what a program has read goes with its change.
+// `system.aclfs.exchange` (docs/reference/control.md "A change of what was read"): what a program has read goes with its change.
 extension XattrOperations {
     /// The list as a record, also where there is none.
     func exchangeValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {

@@ -134,7 +134,7 @@ extension AttributeOperations {
         }
     }
 
-    /// What a chmod of an object with a POSIX ACL changes (docs/posix-acl.md); nil of any other object.
+    /// What a chmod of an object with a POSIX ACL changes (docs/reference/posix-acl.md); nil of any other object.
     private func posixChange(of object: ObjectState, to mode: UInt32, _ caller: Caller) throws(Errno) -> PosixChange? {
         if judge.posix.areUnknown(object.facts), object.facts.acl != nil { throw .io }
         do throws(PosixRefusal) {
@@ -175,7 +175,7 @@ extension AttributeOperations {
     }
 
     /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
-    /// (docs/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
+    /// (docs/reference/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
     /// writable handle.
     private func isIssuedByKernel(
         _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
@@ -191,21 +191,21 @@ extension AttributeOperations {
     }
 
     /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
-    /// has a writable handle (docs/authorization.md 6.3). RELEASE follows close(2), so a closed handle may still count: then the bits go,
+    /// has a writable handle (docs/reference/authorization.md 6.3). RELEASE follows close(2), so a closed handle may still count: then the bits go,
     /// which is less access.
     private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
         return handles.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
-    /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/authorization.md 2.2, 2.4).
+    /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/reference/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
         let file = try handles.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
-    /// Whether a file that the caller has made and given away takes the present time (docs/authorization.md Q4): touch(1) makes a file, sets its
+    /// Whether a file that the caller has made and given away takes the present time (docs/reference/authorization.md Q4): touch(1) makes a file, sets its
     /// times, and closes it. The request names no handle.
     private func mayTouchHandedOver(_ object: ObjectState, _ caller: Caller) -> Bool {
         guard object.facts.owner != caller.uid, let node = object.node, let file = handles.handedOver(node, by: caller.uid) else {

@@ -127,7 +127,7 @@ extension NameOperations {
             mode: FileMode(rawValue: UInt16(truncatingIfNeeded: status.mode & 0o7777)), flags: stored.flags, rare: stored.rare)
     }
 
-    /// Creates a file without a name, judged and made like one in that directory (docs/authorization.md 2.4).
+    /// Creates a file without a name, judged and made like one in that directory (docs/reference/authorization.md 2.4).
     func createUnnamed(in parent: ObjectState, mode: UInt32, _ caller: Caller) throws(Errno) -> SharedDescriptor {
         let facts = try authorizeCreation(.file, nil, in: parent, mode: mode, caller)
         return try allocateBlocks(for: caller) { () throws(Errno) in

@@ -4,7 +4,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-// Data operations ask for the handle's access mode only (docs/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
+// Data operations ask for the handle's access mode only (docs/reference/authorization.md 2.2, 2.4). Rights were asked when the file was opened, and an
 // open descriptor keeps what was granted.
 
 /// Requests about the bytes of open files: READ, WRITE, FSYNC, LSEEK, FALLOCATE, COPY_FILE_RANGE.
@@ -157,7 +157,7 @@ extension DataOperations {
         return total
     }
 
-    /// Clears set-id bits before a write by a caller other than root (docs/authorization.md 6.7). The kernel says when.
+    /// Clears set-id bits before a write by a caller other than root (docs/reference/authorization.md 6.7). The kernel says when.
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller, unlessKept: Bool = false) throws(Errno) {
         if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if unlessKept, judge.keepsSetID(caller) { return }
@@ -205,7 +205,7 @@ extension DataOperations {
     }
 
     /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
-    /// beyond the end (docs/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
+    /// beyond the end (docs/reference/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
     /// meanwhile: reserving changes no byte.
     func allocate(
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller

@@ -113,7 +113,7 @@ extension DirectoryOperations {
     }
 
     /// A handle keeps what was granted, but not the location: after a move, the names are listed only if the new location permits it
-    /// (docs/sandbox-zones.md Z4).
+    /// (docs/reference/sandbox-zones.md Z4).
     private func permitListing(_ directory: ObjectState, _ caller: Caller) throws(Errno) {
         guard !directory.location.rights.contains(.list) else { return }
         try judge.permit(.list, Operands(object: directory), caller, about: directory)

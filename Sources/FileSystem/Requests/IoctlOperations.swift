@@ -3,7 +3,7 @@ import FuseSession
 import LinuxSystem
 
 /// The four commands of chattr(1) and lsattr(1). Every other ioctl fails with ENOTTY. None is passed to a backing descriptor, where it would
-/// run as root (docs/authorization.md 2.4).
+/// run as root (docs/reference/authorization.md 2.4).
 private enum FlagCommand: UInt32 {
     case getFlags = 0x8008_6601
     case setFlags = 0x4008_6602

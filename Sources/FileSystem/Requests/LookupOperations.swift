@@ -63,7 +63,7 @@ extension LookupOperations {
 }
 
 extension LookupOperations {
-    /// Waits up to 3 ms for the FORGET of a directory that is looked up, if one is likely (docs/coherence.md "A delayed FORGET").
+    /// Waits up to 3 ms for the FORGET of a directory that is looked up, if one is likely (docs/internals/coherence.md "A delayed FORGET").
     /// Call without a lock; the kernel may hold that of the parent.
     /// - Returns: the node. If the kernel still knows it, the LOOKUP may have been sent without a lock (R7).
     func awaitForget(of name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) -> Node? {

@@ -5,7 +5,7 @@ import Identity
 import LinuxSystem
 import WireFormats
 
-// `system.nfs4_acl` and `system.nfs4_acl_xdr`: the list, and at its end the mode (docs/nfs4.md). Every object has them. Names in the value
+// `system.nfs4_acl` and `system.nfs4_acl_xdr`: the list, and at its end the mode (docs/reference/nfs4.md). Every object has them. Names in the value
 // are looked up without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     func nfs4Value(of id: NodeID, _ form: NFS4Form, _ caller: Caller) throws(Errno) -> [UInt8] {
@@ -70,7 +70,7 @@ extension XattrOperations {
     }
 }
 
-// `system.nfs4_acl_smb`: the same for Samba (docs/samba.md).
+// `system.nfs4_acl_smb`: the same for Samba (docs/guide/samba.md).
 extension XattrOperations {
     private static let smbName = "system.nfs4_acl_smb"
 

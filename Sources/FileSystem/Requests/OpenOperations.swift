@@ -127,7 +127,7 @@ extension OpenOperations {
         let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let isWritable = intent.contains(.write)
         let isAppendOnly = isLimitedToEnd(intent, object, caller)
-        // A write clears set-id bits (docs/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
+        // A write clears set-id bits (docs/reference/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
         // are no mappings; where they cannot be excluded, opening for writing clears the bits.
         let clearsSetID =
             isWritable && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) && !judge.keepsSetID(caller)
@@ -163,7 +163,7 @@ extension OpenOperations {
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or a caller without the right to write opens it for appending.
-    /// That caller could clear O_APPEND later (docs/data-path.md).
+    /// That caller could clear O_APPEND later (docs/internals/data-path.md).
     func isLimitedToEnd(_ intent: OpenIntent, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard intent.contains(.write) else { return false }
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
@@ -260,7 +260,7 @@ extension OpenOperations {
         }
     }
 
-    /// Makes the handle of a created file. No right on the new object is asked (docs/authorization.md 2.2), so O_WRONLY with mode 0444
+    /// Makes the handle of a created file. No right on the new object is asked (docs/reference/authorization.md 2.2), so O_WRONLY with mode 0444
     /// works.
     private func openCreated(
         _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Charge, flags: Int32, _ caller: Caller

@@ -6,7 +6,7 @@ import LinuxSystem
 import MountOptions
 import WireFormats
 
-// `com.apple.acl.text`: the list as a Mac packs it into copies (docs/copies.md). Nothing is stored for it. Names in the value are looked up
+// `com.apple.acl.text`: the list as a Mac packs it into copies (docs/guide/copies.md). Nothing is stored for it. Names in the value are looked up
 // without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     private static let storedName = Array("user.com.apple.acl.text".utf8)

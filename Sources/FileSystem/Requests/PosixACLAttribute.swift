@@ -5,7 +5,7 @@ import LibACL
 import LinuxSystem
 import WireFormats
 
-// `system.posix_acl_access` and `system.posix_acl_default` (docs/posix-acl.md). libacl has the last word on whether a list is valid.
+// `system.posix_acl_access` and `system.posix_acl_default` (docs/reference/posix-acl.md). libacl has the last word on whether a list is valid.
 extension XattrOperations {
     func posixACL(isDefault: Bool, of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         try requirePosixACLs(id)

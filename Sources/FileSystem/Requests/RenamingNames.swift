@@ -17,7 +17,7 @@ extension NameOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
-        // RENAME_WHITEOUT would create a device node without a decision (docs/authorization.md 2.4).
+        // RENAME_WHITEOUT would create a device node without a decision (docs/reference/authorization.md 2.4).
         guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
         let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
             try performRename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
@@ -40,7 +40,7 @@ extension NameOperations {
     ) throws(Errno) {
         let exchanges = flags & RenameFlag.exchange != 0
         // For writing: a look-up that the kernel sent without its locks must have noted its entry before this asks whether any is exposed
-        // (docs/coherence.md R2).
+        // (docs/internals/coherence.md R2).
         try share.lock.withWriteLock { () throws(Errno) in
             let source = try loader.load(parent)
             let destination = parent == newParent ? source : try loader.load(newParent)

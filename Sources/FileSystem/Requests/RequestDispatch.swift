@@ -249,7 +249,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         let interruption = reply.interruption
         reply.send(
             outcome { () throws(Errno) in
-                // On a ring the kernel reports no signal that came before the request was assigned (docs/transport.md).
+                // On a ring the kernel reports no signal that came before the request was assigned (docs/internals/transport.md).
                 try operations.gaps.flush(
                     handle, caller,
                     isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })

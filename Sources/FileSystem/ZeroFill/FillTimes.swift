@@ -3,7 +3,7 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// Keeps st_mtime as the program set it, although the fill writes to the file (docs/zerofill.md "What else can be seen"). Without a
+/// Keeps st_mtime as the program set it, although the fill writes to the file (docs/internals/zerofill.md "What else can be seen"). Without a
 /// writer each piece restores the time at once. After a close the RELEASE restores it, if that close was the only one. st_ctime cannot be
 /// set: what the fill moves after close(2) has returned is not shown.
 final class FillTimes: Sendable {

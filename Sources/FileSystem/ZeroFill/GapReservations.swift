@@ -6,7 +6,7 @@ import LinuxSystem
 import MountOptions
 import Synchronization
 
-// Gaps are filled after close(2) (docs/zerofill.md, docs/decisions/0009-zero-fill.md). FLUSH, for which close(2) waits, reserves blocks and
+// Gaps are filled after close(2) (docs/internals/zerofill.md, docs/decisions/0009-zero-fill.md). FLUSH, for which close(2) waits, reserves blocks and
 // changes no byte. Zeros are written when no handle can write any more.
 
 /// Reserves blocks for the gaps of a file at close(2), and queues the file for zeros when no handle can write any more.

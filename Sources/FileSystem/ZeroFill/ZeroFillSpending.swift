@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// The bytes of zeros that the gaps of each user, and of all users, cost lately (docs/zerofill.md "Budget"). They decay evenly, at
+/// The bytes of zeros that the gaps of each user, and of all users, cost lately (docs/internals/zerofill.md "Budget"). They decay evenly, at
 /// the rate of the budget for each period, so that each mount may have a budget of its own.
 struct ZeroFillSpending: Sendable {
     /// Nanoseconds after which a whole budget is available again.

@@ -173,7 +173,7 @@ int aclfs_fuse_reply_error(struct aclfs_fuse_request request, int error)
 	/* 512 and above are internal to the kernel (ERESTARTSYS); 0 would be success without a body. */
 	if (error <= 0 || error >= 512)
 		error = EIO;
-	/* The kernel would repeat the walk without its caches (docs/coherence.md R9). */
+	/* The kernel would repeat the walk without its caches (docs/internals/coherence.md R9). */
 	if (error == ESTALE)
 		error = ENOENT;
 	if (error == ENOSYS && !may_be_unimplemented(request.opcode))

@@ -434,7 +434,7 @@ static void start_needed(struct workers *workers)
 
 /*
  * Called with the lock held, from time to time while no worker is idle: with one user's long requests on all of them, one more serves the others
- * (docs/transport.md "Whose turn it is").
+ * (docs/internals/transport.md "Whose turn it is").
  */
 static void look(struct workers *workers)
 {

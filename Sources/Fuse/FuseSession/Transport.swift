@@ -3,7 +3,7 @@ import CFuseTransport
 import Glibc
 import LinuxSystem
 
-/// The transport of requests to the daemon (docs/transport.md).
+/// The transport of requests to the daemon (docs/internals/transport.md).
 public enum Transport: Sendable {
     /// Over io_uring if the kernel offers it and rings can be created, else through the device.
     case automatic
@@ -21,7 +21,7 @@ public enum Transport: Sendable {
 }
 
 extension Transport {
-    /// Lets several uids take turns as one user, on all transports of the process (docs/transport.md "Whose turn it is").
+    /// Lets several uids take turns as one user, on all transports of the process (docs/internals/transport.md "Whose turn it is").
     /// - Parameter person: the uid that stands for all of a person's. It may be called on any thread, for each request.
     public static func setPersons(_ person: @escaping @convention(c) (UInt32) -> UInt32) { aclfs_transport_set_persons(person) }
 }

@@ -1,4 +1,4 @@
-/// The layout of a container that an attribute of its directory declares, for mounts that no profile confines (docs/backup.md "Layouts").
+/// The layout of a container that an attribute of its directory declares, for mounts that no profile confines (docs/guide/backup.md "Layouts").
 /// It leaves out of backups what a confined mount leaves out, by the same zones.
 public enum DeclaredLayout: String, Sendable, CaseIterable {
     /// A container as on iOS: Documents and Library are backed up, without Library/Caches, and nothing else in it.

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// The object that a grant follows when it is moved or renamed (docs/sandbox.md "Grants").
+/// The object that a grant follows when it is moved or renamed (docs/guide/sandbox.md "Grants").
 public struct FollowedObject: Sendable, Hashable {
     /// A handle of name_to_handle_at(2). It is valid on the file system of the directory for which the grant is stored.
     public struct Handle: Sendable, Hashable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ACLFileSystem
 
-/// A place that cannot be found out lets nothing pass (docs/sandbox-zones.md Z3).
+/// A place that cannot be found out lets nothing pass (docs/reference/sandbox-zones.md Z3).
 @Suite struct ConfinedFaultTests {
     /// A file with two names is judged by the one that lets less pass, also while nobody can tell whether it still has that name.
     @Test func aNameThatCannotBeLookedAtCounts() throws {

@@ -21,7 +21,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     let requests: [String]
     var between = Between.nothing
     /// An object that the operation makes. If it can neither be finished nor removed, it is closed to all but root and whoever
-    /// made it, and the next mount removes it (docs/architecture.md I6, docs/decisions/0022-creation-notes.md).
+    /// made it, and the next mount removes it (docs/internals/architecture.md I6, docs/decisions/0022-creation-notes.md).
     var makes: String?
     /// Errors that it answers besides the one that occurred and EIO, and why.
     var errors: [Errno] = []

@@ -14,7 +14,7 @@ extension FaultCase {
             case .absent: s.say("absent")
             }
         },
-        // A POSIX ACL that cannot be read names everybody but the owner (docs/authorization.md Q22).
+        // A POSIX ACL that cannot be read names everybody but the owner (docs/reference/authorization.md Q22).
         FaultCase("lookup of a directory", "lookup", errors: [.acces], on: { try $0.directory() }) { (s) throws(Errno) in
             switch try s.fileSystem.operations.lookups.lookup("directory", in: s.directory, FaultTree.stranger) {
             case .found(let entry): s.gave(entry)

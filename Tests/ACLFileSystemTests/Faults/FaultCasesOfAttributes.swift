@@ -12,7 +12,7 @@ import WireFormats
 // Attributes of inodes.
 extension FaultCase {
     private static let steps = Between.steps(
-        "docs/authorization.md 6.3: set-id bits go before the owner changes; each step leaves less access than both neighbours")
+        "docs/reference/authorization.md 6.3: set-id bits go before the owner changes; each step leaves less access than both neighbours")
 
     private static func owned(_ guid: GUID?, _ group: GUID? = nil) -> MetadataRecord {
         MetadataRecord(ownerGUID: guid, groupGUID: group, acl: FaultScene.guarded.acl)
@@ -45,7 +45,7 @@ extension FaultCase {
         },
         FaultCase(
             "setattr of the size of a set-id program", "setattr",
-            between: .steps("docs/authorization.md 6.7: set-id bits go before a truncation"),
+            between: .steps("docs/reference/authorization.md 6.7: set-id bits go before a truncation"),
             on: { try $0.file(mode: 0o6755).knows("file") }
         ) { (s) throws(Errno) in try s.set("file", FaultScene.changes(.size) { $0.size = 4 }) },
         FaultCase("setattr of the size through a handle", "setattr", on: { try $0.file().open("file", O_RDWR) }) { (s) throws(Errno) in
@@ -81,8 +81,8 @@ extension FaultCase {
 // Extended attributes.
 extension FaultCase {
     private static let marks = Between.steps("docs/decisions/0011-one-mark-is-enough.md: excluded until the last mark is gone")
-    private static let giving = Between.steps("docs/identity.md: the object is nobody's until its record names the new owner")
-    private static let posix = Between.steps("docs/posix-acl.md: less access than before and after, until both are stored")
+    private static let giving = Between.steps("docs/reference/identity.md: the object is nobody's until its record names the new owner")
+    private static let posix = Between.steps("docs/reference/posix-acl.md: less access than before and after, until both are stored")
     /// Of a file of mode 0644: the user 502 may read and write.
     private static let posixList = PosixWire.bytes([
         PosixWireEntry(.owner, 6), .init(.user, 6, id: FaultTree.stranger.uid), .init(.owningGroup, 4), .init(.mask, 6), .init(.other, 4),
@@ -101,7 +101,7 @@ extension FaultCase {
     }
     private static let noDump = MetadataRecord(flags: .noDump, acl: FaultScene.guarded.acl)
 
-    private static let listAndMode = Between.steps("docs/nfs4.md: list and mode; meanwhile no more access than before or afterwards")
+    private static let listAndMode = Between.steps("docs/reference/nfs4.md: list and mode; meanwhile no more access than before or after")
 
     private struct NoAccounts: WireNames {
         func identity(named name: String, isGroup: Bool) -> GUID? { nil }
@@ -292,7 +292,7 @@ extension FaultCase {
         },
         FaultCase(
             "getxattr of the caller's rights", "getxattr",
-            mayAnswerLess: "docs/authorization.md Q22: a POSIX ACL that cannot be read names everybody but the owner",
+            mayAnswerLess: "docs/reference/authorization.md Q22: a POSIX ACL that cannot be read names everybody but the owner",
             on: { try $0.file().knows("file") }
         ) { (s) throws(Errno) in try s.get("file", "system.aclfs.effective", FaultTree.stranger) },
         FaultCase("getxattr of a mark", "getxattr", on: { try $0.file(noDump).knows("file") }) { (s) throws(Errno) in

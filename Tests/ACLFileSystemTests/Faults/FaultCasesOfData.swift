@@ -17,8 +17,8 @@ extension FaultCase {
         }
     }
 
-    private static let partly = Between.bytes("docs/authorization.md 2.4: as natively, a write may be cut short")
-    private static let withoutSetID = Between.steps("docs/authorization.md 6.7: set-id bits go before what is written")
+    private static let partly = Between.bytes("docs/reference/authorization.md 2.4: as natively, a write may be cut short")
+    private static let withoutSetID = Between.steps("docs/reference/authorization.md 6.7: set-id bits go before what is written")
 
     static let data: [FaultCase] = [
         open("for reading", O_RDONLY),
@@ -133,7 +133,7 @@ extension FaultCase {
             }
         },
         FaultCase(
-            "readdirplus", "readdirplus", mayAnswerLess: "docs/coherence.md R6: elsewhere only the names stand, without a node",
+            "readdirplus", "readdirplus", mayAnswerLess: "docs/internals/coherence.md R6: elsewhere only the names stand, without a node",
             on: { try $0.file().directory().openDirectory() }
         ) { (s) throws(Errno) in
             let shown = try s.withListing { (reply) throws(Errno) in

@@ -9,7 +9,7 @@ import WireFormats
 
 @testable import ACLFileSystem
 
-/// Every operation with each of its system calls failing (docs/testing.md "Calls that fail"): it is done or not done, nothing is
+/// Every operation with each of its system calls failing (docs/internals/testing.md "Calls that fail"): it is done or not done, nothing is
 /// lost, nothing is kept, and nobody may do what he might not do before.
 @Suite(.enabled(if: geteuid() == 0, "needs root")) struct OperationFaultTests {
     /// Errors that one call is made to fail with, by what it does.

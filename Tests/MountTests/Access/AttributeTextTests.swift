@@ -3,8 +3,8 @@ import Authorization
 import TestSupport
 import Testing
 
-/// `system.aclfs.acl` takes what chmod takes (docs/authorization.md 7.3), and what a mount does otherwise because of the kernel
-/// (docs/vectors-on-linux.md).
+/// `system.aclfs.acl` takes what chmod takes (docs/reference/authorization.md 7.3), and what a mount does otherwise because of the kernel
+/// (docs/reference/vectors-on-linux.md).
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct AttributeTextTests {
     @Test func theAttributeTakesSetsAndWordsAndPositions() throws {

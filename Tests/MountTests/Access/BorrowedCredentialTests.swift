@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests of which the daemon cannot learn the caller's groups: unknown membership allows nothing and fits every deny
-/// (docs/security.md).
+/// (docs/reference/security.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BorrowedCredentialTests {
     private func makeFiles(_ fixture: MountFixture) throws {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Callers with a part of root's capabilities, or in a user namespace where they have all (docs/authorization.md 3.12).
+/// Callers with a part of root's capabilities, or in a user namespace where they have all (docs/reference/authorization.md 3.12).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct CapabilityMountTests {
     private static let prelude = #"""

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/architecture.md I7: a directory of the source that an aclfs mount stands on shows nothing and takes nothing, so that the
+/// docs/internals/architecture.md I7: a directory of the source that an aclfs mount stands on shows nothing and takes nothing, so that the
 /// daemon never asks itself; what lies under it is left alone.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct CoveredDirectoryTests {

@@ -111,7 +111,7 @@ struct DamagedRecordTests {
         }
     }
 
-    /// A record with a list of no entries, as docs/record-format.md describes it; its checksum does not count here.
+    /// A record with a list of no entries, as docs/reference/record-format.md describes it; its checksum does not count here.
     private static let empty: [UInt8] =
         [0x41, 0x43, 0x4C, 0x46, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
 }

@@ -80,7 +80,7 @@ struct DirectoryGroupsMountTests {
         }
     }
 
-    /// The rule is the process' own list, else the directory (docs/authorization.md 1.4).
+    /// The rule is the process' own list, else the directory (docs/reference/authorization.md 1.4).
     @Test func theProcessOwnGroupsStillCount() throws {
         let (fixture, _, _) = try mount("groups=directory,groups_cache=0")
         let member = try ActingProcess(TestUser(uid: 5501, gid: 5501, groups: [5600]), within: accounts.within)

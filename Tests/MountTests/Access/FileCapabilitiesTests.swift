@@ -3,8 +3,8 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// A file with capabilities is changed in place as natively: the change succeeds, and they are gone (docs/security.md). Whether set-id
-/// bits go with them is a matter of who writes (docs/authorization.md 6.7).
+/// A file with capabilities is changed in place as natively: the change succeeds, and they are gone (docs/reference/security.md). Whether set-id
+/// bits go with them is a matter of who writes (docs/reference/authorization.md 6.7).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct FileCapabilitiesTests {
     /// cap_net_raw, permitted and effective.

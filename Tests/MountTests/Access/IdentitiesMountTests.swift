@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `identities=`: identities from elsewhere on a mount (docs/identity.md "Identities from elsewhere").
+/// `identities=`: identities from elsewhere on a mount (docs/reference/identity.md "Identities from elsewhere").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct IdentitiesMountTests {
     private let bobElsewhere = "6F0A11D2-33C4-45E6-8708-990ABBCCDDEE"

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What the kernel decides without asking, as docs/security.md lists it: a kernel that asks one day is noticed.
+/// What the kernel decides without asking, as docs/reference/security.md lists it: a kernel that asks one day is noticed.
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct KernelShortcutTests {
     private static let prelude = #"""
@@ -11,7 +11,7 @@ struct KernelShortcutTests {
 
         """#
 
-    /// Q24 of docs/authorization.md.
+    /// Q24 of docs/reference/authorization.md.
     @Test func outOfADirectoryThatWasClosed() throws {
         let result = try MountNamespace().run(
             Self.prelude + #"""

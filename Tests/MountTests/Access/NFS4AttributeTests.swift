@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `system.nfs4_acl` and `system.nfs4_acl_xdr` by their bytes (docs/nfs4.md). alice (501) owns the objects.
+/// `system.nfs4_acl` and `system.nfs4_acl_xdr` by their bytes (docs/reference/nfs4.md). alice (501) owns the objects.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct NFS4AttributeTests {
     private static let named = "system.nfs4_acl"

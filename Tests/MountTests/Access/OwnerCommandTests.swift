@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs owner` and what shows a group that owns (docs/identity.md "Owners").
+/// `aclfs owner` and what shows a group that owns (docs/reference/identity.md "Owners").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct OwnerCommandTests {
     private let fixture: MountFixture

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `system.aclfs.owner` and `system.aclfs.group` as several users set them (docs/authorization.md 6.3, Q5).
+/// `system.aclfs.owner` and `system.aclfs.group` as several users set them (docs/reference/authorization.md 6.3, Q5).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct OwnerGUIDTests {
     private let owner = "system.aclfs.owner"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// POSIX ACLs that objects of the backing directory carry by themselves are what is asked in place of the mode's group bits
-/// (docs/authorization.md Q22).
+/// (docs/reference/authorization.md Q22).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PosixACLMountTests {
     private let fixture: MountFixture

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// POSIX ACLs that programs set on a mount: libacl's own programs, and the same calls on the mount and on the backing file system itself
-/// (docs/posix-acl.md).
+/// (docs/reference/posix-acl.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PosixTranslationMountTests {
     private let fixture: MountFixture
@@ -112,7 +112,7 @@ struct PosixTranslationMountTests {
         for round in 0..<(MountTesting.isLong ? 1500 : 24) {
             let isDirectory = round % 2 == 1
             let named = names.indices.filter { (round / 2) & 1 << $0 != 0 }
-            // A mask without bits is the exception of docs/posix-acl.md.
+            // A mask without bits is the exception of docs/reference/posix-acl.md.
             let list = (["u:", "g:", "o:"] + named.map { names[$0] }).map { "\($0):\(random.below(8))" } + ["m::\(1 + random.below(7))"]
             let text = list.joined(separator: ",")
             let name = isDirectory ? "home/d" : "home/f"
@@ -147,7 +147,7 @@ struct PosixTranslationMountTests {
         #expect(compared > 1000 && refused < 12 || MountTesting.isLong)
     }
 
-    /// With a mask of `---` named users have nothing, where Linux would use the bits of others (docs/authorization.md Q22).
+    /// With a mask of `---` named users have nothing, where Linux would use the bits of others (docs/reference/authorization.md Q22).
     @Test func anEmptyMaskLeavesNothing() throws {
         try fixture.mount()
         try makeHome()
@@ -173,7 +173,7 @@ struct PosixTranslationMountTests {
         try fixture.mount()
         try makeHome()
         try expectSame("mkdir s; chmod 1777 s; setfacl -m u:503:rx,g:600:rwx s; getfacl -n s; touch s/a")
-        // A refusal is EACCES, which Linux would call EPERM (docs/authorization.md Q8).
+        // A refusal is EACCES, which Linux would call EPERM (docs/reference/authorization.md Q8).
         try expectSame("rm -f s/a 2>&1 | sed 's,Permission denied,Operation not permitted,'; touch s/b; rm s/b && echo removed", .bob)
         try expectSame("rm -f s/a; touch s/c; ls s", .carol)
         // Where only an entry could give w, it would be stronger than the bit: refused, and nothing is changed.

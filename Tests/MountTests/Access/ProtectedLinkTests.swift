@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Hard links with fs.protected_hardlinks=1: on the mount the same are refused as by the file system itself, and of those that entries
-/// decide the ones that may not be read and written (docs/authorization.md Q23).
+/// decide the ones that may not be read and written (docs/reference/authorization.md Q23).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ProtectedLinkTests {
     /// The setting is the whole machine's, so it stays as it is; without it the kernel lets all pass natively, and so must we.

@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `rootsquash`: root as a caller is an unprivileged user (docs/mounting.md "rootsquash").
+/// `rootsquash`: root as a caller is an unprivileged user (docs/reference/mounting.md "rootsquash").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct RootSquashTests {
     private let unprivileged = "65534"

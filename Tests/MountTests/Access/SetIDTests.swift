@@ -35,7 +35,7 @@ struct SetIDTests {
         #expect(status.st_mode & 0o6000 == 0)
     }
 
-    /// docs/authorization.md Q1: where ownership does not count no set-id bit is stored, by whatever call, and none is honoured.
+    /// docs/reference/authorization.md Q1: where ownership does not count no set-id bit is stored, by whatever call, and none is honoured.
     @Test(arguments: ["noowners", "noowners,nogrpid", "noowners,kernel_features=-killpriv2"])
     func ignoredOwnershipStoresNoSetID(_ options: String) throws {
         let fixture = try MountFixture(options: nil)

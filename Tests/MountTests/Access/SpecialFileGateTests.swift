@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The kernel opens FIFOs, sockets and devices without asking the file system, so the look-up is denied to callers who may not
-/// open them (docs/security.md "What the kernel decides without asking").
+/// open them (docs/reference/security.md "What the kernel decides without asking").
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SpecialFileGateTests {
     private static let ways = ["", "-o transport=dev", "-o cache=strict"]

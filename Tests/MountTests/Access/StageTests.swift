@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The stage that the log of decisions and `explain --last` name is the one that `explain` derives (docs/authorization.md 3.11), also where the
+/// The stage that the log of decisions and `explain --last` name is the one that `explain` derives (docs/reference/authorization.md 3.11), also where the
 /// outcome does not depend on it.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct StageTests {

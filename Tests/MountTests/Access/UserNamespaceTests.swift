@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Callers in a user namespace of their own, and users with many uids (docs/identity.md "Callers in another user namespace", "Subordinate ids").
+/// Callers in a user namespace of their own, and users with many uids (docs/reference/identity.md "Callers in another user namespace", "Subordinate ids").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct UserNamespaceTests {
     /// Runs a script with mallory and bert, who have subordinate ids.

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs explicit`, `strip`, `copy-mode` and `volume` (docs/administration.md).
+/// `aclfs explicit`, `strip`, `copy-mode` and `volume` (docs/guide/administration.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct AdministrationTests {
     private let tree: TreeFixture

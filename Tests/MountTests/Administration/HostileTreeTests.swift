@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands on trees that other users change meanwhile, and commands that end in the middle (docs/administration.md).
+/// Commands on trees that other users change meanwhile, and commands that end in the middle (docs/guide/administration.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct HostileTreeTests {
     private let tree: TreeFixture

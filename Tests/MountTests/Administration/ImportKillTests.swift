@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `aclfs acl import` that ends in the middle: each object has its old or its new list, the undo file leads back, and a second import
-/// completes the first (docs/export.md "Importing", docs/administration.md "Undo files").
+/// completes the first (docs/guide/export.md "Importing", docs/guide/administration.md "Undo files").
 @Suite(
     .serialized,
     .enabled(if: MountTesting.isPossible && isInstalled("getfattr") && isInstalled("python3"), "needs root, /dev/fuse, attr, python3"))

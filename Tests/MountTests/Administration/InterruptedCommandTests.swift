@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands on trees that a signal ends (docs/administration.md "Undo files").
+/// Commands on trees that a signal ends (docs/guide/administration.md "Undo files").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct InterruptedCommandTests {
     private let tree: TreeFixture

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Commands lift flags that no call passes, for a moment (docs/security.md "Commands on trees").
+/// Commands lift flags that no call passes, for a moment (docs/reference/security.md "Commands on trees").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("/usr/bin/python3"), "needs root, /dev/fuse, python3"))
 struct LiftedFlagsTests {
     @Test func nobodyWritesAFileMeanwhile() throws {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Lists of many files by one request (docs/control.md "Lists of many files"): the same as one by one, and never more.
+/// Lists of many files by one request (docs/reference/control.md "Lists of many files"): the same as one by one, and never more.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct ManyListsTests {
     private let tree: TreeFixture

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Users who write to a tree and try to make root's commands act elsewhere, or with files that they wrote (docs/security.md "Commands on trees").
+/// Users who write to a tree and try to make root's commands act elsewhere, or with files that they wrote (docs/reference/security.md "Commands on trees").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct MisleadingTreeTests {
     private let tree: TreeFixture

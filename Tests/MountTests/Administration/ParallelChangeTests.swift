@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Commands that change one object at the same time: no change is lost (docs/control.md "A change of what was read").
+/// Commands that change one object at the same time: no change is lost (docs/reference/control.md "A change of what was read").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct ParallelChangeTests {
     private let tree: TreeFixture

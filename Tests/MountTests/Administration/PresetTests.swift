@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs preset`: what each prints is what the owner, members and others can do (docs/presets.md).
+/// `aclfs preset`: what each prints is what the owner, members and others can do (docs/guide/presets.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PresetTests {
     private let tree: TreeFixture

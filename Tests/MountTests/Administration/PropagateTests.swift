@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs propagate` and `aclfs inherit` on a mount and on a backing directory (docs/administration.md).
+/// `aclfs propagate` and `aclfs inherit` on a mount and on a backing directory (docs/guide/administration.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct PropagateTests {
     private let tree: TreeFixture
@@ -54,7 +54,7 @@ struct PropagateTests {
                     let letter = letters.first { line.contains(String($0.value, radix: 16, uppercase: true)) }?.key ?? "?"
                     return line.contains(" inherited") ? letter.lowercased() : letter
                 }
-                // The figure's file 1 shows a misprint in step 3 (docs/authorization.md 5.7); the vectors have it right. A list in canonical
+                // The figure's file 1 shows a misprint in step 3 (docs/reference/authorization.md 5.7); the vectors have it right. A list in canonical
                 // order has the explicit entry first.
                 #expect(found.sorted() == (step.state[item.name] ?? []).sorted(), "\(item.name), step \(step.step): \(text)")
             }

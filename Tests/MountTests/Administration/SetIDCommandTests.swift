@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// No command makes a program that another user could have written run as its owner (docs/security.md "Commands on trees").
+/// No command makes a program that another user could have written run as its owner (docs/reference/security.md "Commands on trees").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && isInstalled("getfattr"), "needs root, /dev/fuse, attr"))
 struct SetIDCommandTests {
     private let tree: TreeFixture

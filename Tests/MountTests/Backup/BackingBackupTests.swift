@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of docs/backup-and-restore.md on a backing directory that has everything that aclfs stores. Each cell of the table there is
+/// The commands of docs/guide/backup-and-restore.md on a backing directory that has everything that aclfs stores. Each cell of the table there is
 /// compared with what the restored directory shows on a mount.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackingBackupTests {
     private static let document =
-        (try? String(contentsOf: Repository.top.appendingPathComponent("docs/backup-and-restore.md"), encoding: .utf8)) ?? ""
+        (try? String(contentsOf: Repository.top.appendingPathComponent("docs/guide/backup-and-restore.md"), encoding: .utf8)) ?? ""
 
     /// The commands of a section.
     private static func commands(_ section: String) -> [String] {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/backup.md "Layouts": a directory declares what a confined mount knows from its profile.
+/// docs/guide/backup.md "Layouts": a directory declares what a confined mount knows from its profile.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackupLayoutTests {
     private static let attribute = "user.backup.layout"
@@ -226,7 +226,7 @@ struct BackupLayoutTests {
 
     /// Layouts, purging and the command itself, one after the other.
     @Test func theExamplesOfTheDocument() throws {
-        let examples = try DocumentExamples("docs/backup.md").sections.flatMap(\.examples)
+        let examples = try DocumentExamples("docs/guide/backup.md").sections.flatMap(\.examples)
         #expect(examples.count >= 19)
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }

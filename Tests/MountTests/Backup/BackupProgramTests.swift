@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Real programs leave out exactly what is excluded (docs/backup.md).
+/// Real programs leave out exactly what is excluded (docs/guide/backup.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackupProgramTests {
     private let fixture: MountFixture

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Three keys and a flag are one state, for each user who holds the right (docs/backup.md).
+/// Three keys and a flag are one state, for each user who holds the right (docs/guide/backup.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct BackupTests {
     private let fixture: MountFixture

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each cell of the table in docs/copies.md, with the commands that stand below it.
+/// Each cell of the table in docs/guide/copies.md, with the commands that stand below it.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct CopyTableTests {
     private static let document =
-        (try? String(contentsOf: Repository.top.appendingPathComponent("docs/copies.md"), encoding: .utf8)) ?? ""
+        (try? String(contentsOf: Repository.top.appendingPathComponent("docs/guide/copies.md"), encoding: .utf8)) ?? ""
 
     /// The command of a program: the line begins with its name.
     static func command(_ program: String) -> String? {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/backup.md "Purging": what `aclfs purge` removes, what it leaves, and when it does nothing.
+/// docs/guide/backup.md "Purging": what `aclfs purge` removes, what it leaves, and when it does nothing.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PurgeTests {
     /// `container PATH LAYOUT` makes one of alice's with old and new objects. `old PATH…` makes them a week old, as far as times can be set:
@@ -192,7 +192,7 @@ struct PurgeTests {
     }
 
     @Test func theExamplesOfTheDocument() throws {
-        let document = try DocumentExamples("docs/backup.md")
+        let document = try DocumentExamples("docs/guide/backup.md")
         let purging = try #require(document.sections.first { $0.heading == "Purging" })
         #expect(purging.examples.count >= 4)
         try DocumentExamples.run(purging.examples, mountpoints: ["/srv/share"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The kernel takes attributes from an answer in several steps, and others look at them in between
-/// (docs/coherence.md "Attributes in steps").
+/// (docs/internals/coherence.md "Attributes in steps").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct AttributesInStepsTests {
     /// It would judge removals in a directory by the sticky bit itself while somebody looks the directory up.

@@ -96,7 +96,7 @@ struct CacheEquivalenceTests {
     }
 
     /// Not with everything masked: a kernel that clears set-id bits itself asks for attributes first, in the caller's
-    /// name, and so refuses with EACCES what is refused with EPERM, and more (docs/security.md).
+    /// name, and so refuses with EACCES what is refused with EPERM, and more (docs/reference/security.md).
     @Test(arguments: [CacheSetting.auto, .exclusive, .withoutEpoch])
     func everyCallHasTheSameOutcome(_ setting: CacheSetting) throws {
         try Self.expectNoDifference(try Pair(CacheSetting.strict.rawValue, setting.options), setting)

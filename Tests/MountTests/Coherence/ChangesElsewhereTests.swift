@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/coherence.md "Changes elsewhere": the kernel answers about objects at rest without the daemon, until they change behind the mount.
+/// docs/internals/coherence.md "Changes elsewhere": the kernel answers about objects at rest without the daemon, until they change behind the mount.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ChangesElsewhereTests {
     /// Whether the mounts of this run watch for changes: some runs hide what it needs.

@@ -3,7 +3,7 @@ import Testing
 
 /// Behind an ESTALE of any file system on its way a walk is repeated, and trusts nothing (LOOKUP_REVAL): the kernel then asks
 /// without a lock for names that it believes, and could use a late answer after they were taken back. Anybody can have that,
-/// with a file system of his own. Such a question is not answered with a time (docs/coherence.md "A walk that trusts nothing").
+/// with a file system of his own. Such a question is not answered with a time (docs/internals/coherence.md "A walk that trusts nothing").
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct DistrustfulWalkTests {
     /// A file system that answers ESTALE to everything.

@@ -4,7 +4,7 @@ import Testing
 
 /// Traces in which an answer is used late: after the change that makes it untrue has returned. The user who
 /// asks is kept off its processor from when it sleeps in the request until the change is over
-/// (Tests/RaceClient/forced.c). The numbers are those of docs/coherence.md.
+/// (Tests/RaceClient/forced.c). The numbers are those of docs/internals/coherence.md.
 @Suite(
     .serialized,
     .enabled(

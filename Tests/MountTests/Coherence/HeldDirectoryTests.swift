@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Names are taken back one by one while something is mounted below, and whoever holds a directory keeps them waiting:
-/// what he may win is bounded (docs/coherence.md "The price of a bump").
+/// what he may win is bounded (docs/internals/coherence.md "The price of a bump").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct HeldDirectoryTests {
     /// `sees NAME` says 0 if another user reaches it; `tries NAME…` does not wait for it, for what the kernel must ask about

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/coherence.md "When time alone is no reason": names outlive the period of `cache=auto` while nothing changes, and
+/// docs/internals/coherence.md "When time alone is no reason": names outlive the period of `cache=auto` while nothing changes, and
 /// not what changes behind the mount.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct KeptNamesTests {

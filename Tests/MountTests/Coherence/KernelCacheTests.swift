@@ -4,7 +4,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// docs/coherence.md: what the kernel may answer by itself, and what must take that back or leave it alone.
+/// docs/internals/coherence.md: what the kernel may answer by itself, and what must take that back or leave it alone.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct KernelCacheTests {
     private static let everythingMasked = "kernel_features=-epoch:-passthrough:-uring:-statx:-killpriv2:-expire"
@@ -88,7 +88,7 @@ struct KernelCacheTests {
         #expect(slow * 3 <= samples, "\(slow) of \(samples)")
     }
 
-    /// docs/coherence.md "The price of a bump": a bump, and a refusal while the kernel checks a name, detach what is mounted below.
+    /// docs/internals/coherence.md "The price of a bump": a bump, and a refusal while the kernel checks a name, detach what is mounted below.
     @Test func aMountBelowSurvivesStrangers() throws {
         let fixture = try MountFixture()
         let root = try path(fixture)

@@ -91,7 +91,7 @@ struct ListingTests {
     }
 
     /// Here it asks: when the directory was opened, everybody could read its attributes. Nothing tells that request from stat(2)'s, and
-    /// what /proc says of the asking thread can be forged (docs/security.md).
+    /// what /proc says of the asking thread can be forged (docs/reference/security.md).
     @Test(arguments: ["readattr", "readsecurity"], ["cache=auto", "cache=exclusive", "cache=2"])
     func whoMayNotStatAnyMoreOpensAnewToListAgain(_ right: String, _ options: String) throws {
         let fixture = try MountFixture(options: options)

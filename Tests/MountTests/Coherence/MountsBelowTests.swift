@@ -4,7 +4,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// What is mounted below a mount, in any mount namespace, stays (docs/coherence.md "The price of a bump").
+/// What is mounted below a mount, in any mount namespace, stays (docs/internals/coherence.md "The price of a bump").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct MountsBelowTests {
     private func tree(_ options: String) throws -> MountFixture {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/coherence.md "Changes elsewhere": when an object rests, how long, and what ends it. Each test waits most of the time, on a mount of its
+/// docs/internals/coherence.md "Changes elsewhere": when an object rests, how long, and what ends it. Each test waits most of the time, on a mount of its
 /// own, so they run side by side.
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ObjectsAtRestTests {

@@ -4,7 +4,7 @@ import Testing
 
 /// Walks of several users through a directory that its owner closes and opens without pause: not one passes
 /// while it is closed, not one is refused while it is open. Nothing is forced; where a hole is narrow, the
-/// number of tries finds it (docs/coherence.md).
+/// number of tries finds it (docs/internals/coherence.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct RaceTests {
     enum Variant: String, CaseIterable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two mounts of one backing directory, which one daemon serves. A change through one of them holds none of the
-/// kernel's locks of the other (docs/coherence.md R4, R12, R14).
+/// kernel's locks of the other (docs/internals/coherence.md R4, R12, R14).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SecondMountTests {
     static let settings: [CacheSetting] = MountTesting.isLong ? [.auto, .strict, .masked] : [.auto]

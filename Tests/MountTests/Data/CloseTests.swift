@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// close(2) waits for the daemon only where something is left to do: for gaps that may be there (docs/zerofill.md).
+/// close(2) waits for the daemon only where something is left to do: for gaps that may be there (docs/internals/zerofill.md).
 @Suite(.enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct CloseTests {
     private static let cases = [

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// One file through several mounts, whose kernels know nothing of one another's pages (docs/data-path.md).
+/// One file through several mounts, whose kernels know nothing of one another's pages (docs/internals/data-path.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct DataPathMountsTests {
     private static let pairs = [
@@ -63,7 +63,7 @@ struct DataPathMountsTests {
         }
     }
 
-    /// Where pages are kept they are dropped right after the reply (docs/coherence.md "Several mounts").
+    /// Where pages are kept they are dropped right after the reply (docs/internals/coherence.md "Several mounts").
     private func soon(_ wanted: String, _ read: () throws -> String) throws -> String {
         var seen = ""
         try eventually {

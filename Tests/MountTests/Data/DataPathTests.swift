@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Data that goes from the kernel to the backing file by itself, and the rules that keep it right (docs/data-path.md).
+/// Data that goes from the kernel to the backing file by itself, and the rules that keep it right (docs/internals/data-path.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct DataPathTests {
     private func make(_ fixture: MountFixture, _ name: String, _ bytes: String = "0123456789abcdef") throws -> String {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What is on the disk when a call has returned (docs/data-path.md "On the disk"). Power is cut by a copy of the image of the backing ext4, right after
+/// What is on the disk when a call has returned (docs/internals/data-path.md "On the disk"). Power is cut by a copy of the image of the backing ext4, right after
 /// the call: ext4 writes its journal after five minutes, or when it is asked to.
 @Suite(.enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct DurabilityTests {

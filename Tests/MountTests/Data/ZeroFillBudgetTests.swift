@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A gap costs a program one byte and the daemon the whole gap, so each user has a budget (docs/zerofill.md "Budget"). In these tests
+/// A gap costs a program one byte and the daemon the whole gap, so each user has a budget (docs/internals/zerofill.md "Budget"). In these tests
 /// it comes back so slowly that time changes no outcome, or is awaited.
 @Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct ZeroFillBudgetTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A program that waits in close(2) for the room of a large gap is not held there: a signal ends the wait, and what is
-/// left is reserved without it (docs/zerofill.md "Large gaps").
+/// left is reserved without it (docs/internals/zerofill.md "Large gaps").
 @Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct ZeroFillInterruptTests {
     /// A sparse file system large enough for many pieces, which can be made to stand still.

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What happens to a file while its zeros wait for those of others (docs/zerofill.md).
+/// What happens to a file while its zeros wait for those of others (docs/internals/zerofill.md).
 @Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct ZeroFillQueueTests {
     /// Gaps of some turns of the worker.

@@ -4,7 +4,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// Gaps that a program leaves are filled when it closes (docs/zerofill.md).
+/// Gaps that a program leaves are filled when it closes (docs/internals/zerofill.md).
 @Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct ZeroFillTests {
     private static let megabyte = 1 << 20

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a fill does to st_mtime (docs/zerofill.md "What else can be seen"). A process of its own does it: what a test's own process
+/// What a fill does to st_mtime (docs/internals/zerofill.md "What else can be seen"). A process of its own does it: what a test's own process
 /// has open is inherited by whatever another test starts.
 @Suite(.serialized, .enabled(if: LoopTesting.isPossible, "needs root, /dev/fuse, loop devices and mkfs.ext4"))
 struct ZeroFillTimeTests {

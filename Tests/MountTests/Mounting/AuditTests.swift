@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The log of decisions (docs/audit.md).
+/// The log of decisions (docs/reference/audit.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct AuditTests {
     private let fixture: MountFixture

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One user's questions at the control socket take a bounded part of a processor (docs/control.md "How much one user may ask").
+/// One user's questions at the control socket take a bounded part of a processor (docs/reference/control.md "How much one user may ask").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ControlFloodTests {
     /// Eight connections ask as fast as they are answered. A refusal is an answer; so is the end of a connection.

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two mounts of aclfs on two clients of a GlusterFS volume, which runs in a network of its own (docs/mounting.md "Several hosts").
+/// Two mounts of aclfs on two clients of a GlusterFS volume, which runs in a network of its own (docs/reference/mounting.md "Several hosts").
 @Suite(.serialized, .enabled(if: GlusterVolume.isPossible, "long, and needs root, /dev/fuse and Debian's glusterfs-server"))
 struct GlusterTests {
     private let volume: GlusterVolume
@@ -66,7 +66,7 @@ struct GlusterTests {
     }
 }
 
-/// A volume of two copies, its servers and two clients with the settings that `docs/mounting.md` names. Everything that runs for it is in a
+/// A volume of two copies, its servers and two clients with the settings that `docs/reference/mounting.md` names. Everything that runs for it is in a
 /// network of its own, and is found by that at the end.
 final class GlusterVolume {
     static let isPossible =

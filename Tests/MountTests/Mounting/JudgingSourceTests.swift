@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A backing directory whose server judges, or stores less than it says (docs/mounting.md "Several hosts").
+/// A backing directory whose server judges, or stores less than it says (docs/reference/mounting.md "Several hosts").
 @Suite(.serialized, .enabled(if: TwoHosts.isPossible, "needs root, /dev/fuse and bindfs"))
 struct JudgingSourceTests {
     private func shell(_ fixture: MountFixture, _ script: String) throws -> CommandResult {

@@ -45,7 +45,7 @@ struct NewcomerMountTests {
             #expect(try Spawn.run(["mount", "--bind", from, to]).status == 0)
         }
         defer { for path in [elsewhere, fixture.path("d/below")] { _ = try? Spawn.run(["umount", "-l", path]) } }
-        // A right that is taken before would detach it (docs/coherence.md "The price of a bump").
+        // A right that is taken before would detach it (docs/internals/coherence.md "The price of a bump").
         func status() throws -> String { try Spawn.run([MountTesting.program("aclfs"), "status", "--json", fixture.mountpoint]).output }
         eventually { (try? status()).map { $0.contains("a mount stands below") && !$0.contains("being invalidated") } ?? false }
         #expect(try status().contains(#"["a mount stands below"]"#))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// docs/mounting.md "Sources without extended attributes", on exFAT (by its FUSE driver, since few kernels of test machines have one) and on ramfs.
+/// docs/reference/mounting.md "Sources without extended attributes", on exFAT (by its FUSE driver, since few kernels of test machines have one) and on ramfs.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PlainSourceTests {
     private func run(_ script: String) throws {

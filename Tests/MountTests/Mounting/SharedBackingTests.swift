@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A backing directory that other hosts may change, too (docs/mounting.md "Several hosts"); bindfs stands for a network file system.
+/// A backing directory that other hosts may change, too (docs/reference/mounting.md "Several hosts"); bindfs stands for a network file system.
 @Suite(.serialized, .enabled(if: TwoHosts.isPossible, "needs root, /dev/fuse and bindfs"))
 struct SharedBackingTests {
     private let record = "trusted.aclfs"
@@ -17,7 +17,8 @@ struct SharedBackingTests {
         #expect(try here.unmount().status == 0)
         let said = try here.mount("cache=auto").output
         for part in [
-            "lies on fuse", "zerofill=write acts as allocate", "under a lock", "cache=strict here", "timeouts at 0", "docs/mounting.md",
+            "lies on fuse", "zerofill=write acts as allocate", "under a lock", "cache=strict here", "timeouts at 0",
+            "docs/reference/mounting.md",
         ] {
             #expect(said.contains(part), "\(part) is not in: \(said)")
         }

@@ -22,7 +22,7 @@ private enum ProcFile {
     }
 }
 
-/// How requests travel (docs/transport.md): which way is taken, that it delays no other caller, and how it ends.
+/// How requests travel (docs/internals/transport.md): which way is taken, that it delays no other caller, and how it ends.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct TransportTests {
     @Test func theWayThatIsTakenIsSaid() throws {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs acl export`, `import`, `diff`, `copy` and `remap` (docs/export.md).
+/// `aclfs acl export`, `import`, `diff`, `copy` and `remap` (docs/guide/export.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct AclExportTests {
     /// It ends first: its mounts are in the namespace.
@@ -356,7 +356,7 @@ struct AclExportTests {
         }
     }
 
-    /// Entries that an export or another tree inherited are those of another place (docs/authorization.md Q25).
+    /// Entries that an export or another tree inherited are those of another place (docs/reference/authorization.md Q25).
     @Test func aProtectedObjectGetsNoInheritedEntry() throws {
         _ = try must(
             #"""

@@ -75,10 +75,10 @@ struct ConformanceRunTests {
         #expect(names(in: fixture.mountpoint).isEmpty && names(in: fixture.backing).isEmpty)
     }
 
-    /// The commands and the output of docs/conformance.md.
+    /// The commands and the output of docs/internals/conformance.md.
     @Test(.enabled(if: isInstalled("prove"), "no prove (apt install perl)"))
     func itWorksUnderProveAsDocumented() throws {
-        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/conformance.md"), encoding: .utf8)
+        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/internals/conformance.md"), encoding: .utf8)
         let examples = document.split(separator: "\n").filter { $0.hasPrefix("    ") }.map { String($0.dropFirst(4)) }
         let fixture = try MountFixture()
         let output = try run(fixture.mountpoint).text.split(separator: "\n").map(String.init)

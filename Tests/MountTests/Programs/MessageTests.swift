@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the commands print acts on no terminal, whoever chose the words in it (docs/security.md "What a terminal is shown").
+/// What the commands print acts on no terminal, whoever chose the words in it (docs/reference/security.md "What a terminal is shown").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct MessageTests {
     /// An escape sequence, a carriage return, a line that could pass for one of ours, controls of C1, marks that turn lines round, a byte

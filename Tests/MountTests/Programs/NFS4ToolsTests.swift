@@ -7,7 +7,7 @@ private enum NFS4Tools {
     static let isPossible = MountTesting.isPossible && (try? Spawn.run(["nfs4_setfacl", "--version"]))?.status == 0
 }
 
-/// nfs4-acl-tools on a mount, as ordinary users run them (docs/nfs4.md).
+/// nfs4-acl-tools on a mount, as ordinary users run them (docs/reference/nfs4.md).
 @Suite(.serialized, .enabled(if: NFS4Tools.isPossible, "needs root, /dev/fuse and nfs4-acl-tools"))
 struct NFS4ToolsTests {
     private static let users = [
@@ -199,7 +199,7 @@ struct NFS4ToolsTests {
     // MARK: The document
 
     @Test func theLookAtItIsTrue() throws {
-        let section = try #require(try DocumentExamples("docs/nfs4.md").sections.first { $0.heading == "A look at it" })
+        let section = try #require(try DocumentExamples("docs/reference/nfs4.md").sections.first { $0.heading == "A look at it" })
         #expect(section.examples.count == 15)
         try DocumentExamples.run(section.examples, mountpoints: ["/srv/share"])
     }

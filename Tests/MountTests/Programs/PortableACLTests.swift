@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `com.apple.acl.text`: copies of ordinary programs carry entries (docs/copies.md).
+/// `com.apple.acl.text`: copies of ordinary programs carry entries (docs/guide/copies.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PortableACLTests {
     private static let text = "com.apple.acl.text"

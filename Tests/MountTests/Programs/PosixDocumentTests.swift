@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of docs/posix-acl.md's look at it, one after the other as alice, with the output that stands there.
+/// The commands of docs/reference/posix-acl.md's look at it, one after the other as alice, with the output that stands there.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct PosixDocumentTests {
     @Test func theLookAtItIsTrue() throws {
-        let section = try #require(try DocumentExamples("docs/posix-acl.md").sections.first { $0.heading == "A look at it" })
+        let section = try #require(try DocumentExamples("docs/reference/posix-acl.md").sections.first { $0.heading == "A look at it" })
         #expect(section.examples.count >= 12)
         try DocumentExamples.run(section.examples, mountpoints: ["/srv/share"])
     }
@@ -35,7 +35,7 @@ struct PosixDocumentTests {
     }
 
     private func examples(of heading: String, prompt: String) throws -> [(command: String, output: [String])] {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/posix-acl.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/reference/posix-acl.md"), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "## \(heading)\n").last?.components(separatedBy: "\n## ").first)
         var examples: [(command: String, output: [String])] = []
         for line in section.split(separator: "\n") where line.hasPrefix("    ") {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs acl import --posix` and `aclfs restore` (docs/posix-acl.md "Import", docs/administration.md "Undo files").
+/// `aclfs acl import --posix` and `aclfs restore` (docs/reference/posix-acl.md "Import", docs/guide/administration.md "Undo files").
 @Suite(
     .serialized,
     .enabled(if: MountTesting.isPossible && isInstalled("setfacl") && isInstalled("getfattr"), "needs root, /dev/fuse, acl, attr"))
@@ -94,7 +94,7 @@ struct PosixImportTests {
                     try both("access", "f\(round)", String(request), "512")
                     try both("access", "d\(round)", String(request), "512")
                 }
-                // New objects inherit, without the umask. What the backing directory's own list gives is another thing (docs/posix-acl.md).
+                // New objects inherit, without the umask. What the backing directory's own list gives is another thing (docs/reference/posix-acl.md).
                 if refused.contains("d\(round)") { continue }
                 try both("create", "d\(round)/n\(user.uid)-\(user.groups.count)", "0666", "077")
             }

@@ -13,26 +13,26 @@ struct ReadmeTests {
 
     /// One after the other, from the first directory to the end of the mount.
     @Test func theTutorialIsTrue() throws {
-        let examples = try DocumentExamples("docs/tutorial.md").sections.flatMap(\.examples)
+        let examples = try DocumentExamples("docs/guide/tutorial.md").sections.flatMap(\.examples)
         #expect(examples.count >= 20)
         try DocumentExamples.run(examples, mountpoints: ["/srv/team"])
     }
 
     @Test func theAdministrationIsTrue() throws {
-        let examples = try DocumentExamples("docs/administration.md").sections.flatMap(\.examples)
+        let examples = try DocumentExamples("docs/guide/administration.md").sections.flatMap(\.examples)
         #expect(examples.count >= 14)
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }
 
     @Test func thePresetsAreTrue() throws {
-        let examples = try DocumentExamples("docs/presets.md").sections.flatMap(\.examples)
+        let examples = try DocumentExamples("docs/guide/presets.md").sections.flatMap(\.examples)
         #expect(examples.count >= 8)
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }
 
     /// Its commands that make users, in a copy of /etc.
     @Test func theUsersOfTheTutorialCanBeMade() throws {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/tutorial.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/tutorial.md"), encoding: .utf8)
         let commands = text.split(separator: "\n").filter { $0.hasPrefix("    sudo ") }.map { $0.dropFirst("    sudo ".count) }
         #expect(commands.count == 5)
         let scratch = try ScratchDirectory("users")
@@ -47,7 +47,7 @@ struct ReadmeTests {
     }
 
     /// Each section on a mount of its own, made by the commands of the first one.
-    @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md", "docs/export.md"])
+    @Test(arguments: ["docs/guide/recipes.md", "docs/guide/troubleshooting.md", "docs/guide/export.md"])
     func eachSectionIsTrue(_ document: String) throws {
         let sections = try DocumentExamples(document).sections.filter { !$0.examples.isEmpty }
         let first = try #require(sections.first)
@@ -58,7 +58,7 @@ struct ReadmeTests {
     }
 
     /// The same documents from the first line to the last, on one mount.
-    @Test(arguments: ["docs/recipes.md", "docs/troubleshooting.md", "docs/export.md"])
+    @Test(arguments: ["docs/guide/recipes.md", "docs/guide/troubleshooting.md", "docs/guide/export.md"])
     func allSectionsInOrderAreTrue(_ document: String) throws {
         try DocumentExamples.run(try DocumentExamples(document).sections.flatMap(\.examples), mountpoints: ["/srv/share"])
     }

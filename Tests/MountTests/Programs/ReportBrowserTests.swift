@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Pages of `aclfs report` in a real browser, and how long and large a report is (docs/report.md).
+/// Pages of `aclfs report` in a real browser, and how long and large a report is (docs/guide/report.md).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible && MountTesting.isLong, "ACLFS_TEST_LONG=1, as root"))
 struct ReportBrowserTests {
     private let fixture: MountFixture

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `aclfs report` (docs/report.md): on a mount as root and as an ordinary user, and of a backing directory.
+/// `aclfs report` (docs/guide/report.md): on a mount as root and as an ordinary user, and of a backing directory.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ReportMountTests {
     /// It ends first: its mounts are in the namespace.
@@ -222,7 +222,7 @@ struct ReportMountTests {
     private func shellMust(_ script: String) throws { #expect(try shell(script).status == 0, "\(script)") }
 
     @Test func theExamplesAreTrue() throws {
-        let document = try DocumentExamples("docs/report.md")
+        let document = try DocumentExamples("docs/guide/report.md")
         let examples = try #require(document.sections.first { $0.heading == "A look at it" }).examples
         #expect(examples.count == 11)
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `system.nfs4_acl_smb` by its bytes (docs/samba.md). alice (501) owns the objects.
+/// `system.nfs4_acl_smb` by its bytes (docs/guide/samba.md). alice (501) owns the objects.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SMBAttributeTests {
     private static let smb = "system.nfs4_acl_smb"

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The column of Samba in docs/copies.md: a tree is read from one share and written to another.
+/// The column of Samba in docs/guide/copies.md: a tree is read from one share and written to another.
 @Suite(.serialized, .enabled(if: SambaServer.isPossible, SambaServer.missing))
 struct SambaCopyTests {
     @Test func eachCellOfTheTable() throws {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// smbd with the shares of docs/samba.md, on the loopback of a network of its own, with the accounts alice, bob and carol.
+/// smbd with the shares of docs/guide/samba.md, on the loopback of a network of its own, with the accounts alice, bob and carol.
 struct SambaServer {
     static let isPossible = isPossible(with: "smbd smbcacls smbclient nfs4_getfacl setfattr")
     static let missing: Comment =
@@ -40,7 +40,7 @@ struct SambaServer {
 
     /// A share of the document, with its heading, for a directory.
     static func share(_ name: String, as other: String? = nil, of path: String) throws -> String {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/samba.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/samba.md"), encoding: .utf8)
         let lines = text.components(separatedBy: "\n")
         let start = try #require(lines.firstIndex(of: "    [\(name)]"), "no share \(name)")
         let settings = lines[(start + 1)...].prefix { $0.hasPrefix("    ") }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Samba on a mount, with the shares of docs/samba.md: clients see and set lists, which are enforced for them and for local users.
+/// Samba on a mount, with the shares of docs/guide/samba.md: clients see and set lists, which are enforced for them and for local users.
 @Suite(.serialized, .enabled(if: SambaServer.isPossible, SambaServer.missing))
 struct SambaTests {
     private let server: SambaServer
@@ -17,7 +17,7 @@ struct SambaTests {
     }
 
     @Test func theExamplesOfTheDocument() throws {
-        let section = try #require(DocumentExamples("docs/samba.md").sections.first { $0.heading == "A look at it" })
+        let section = try #require(DocumentExamples("docs/guide/samba.md").sections.first { $0.heading == "A look at it" })
         #expect(section.examples.count == 5)
         let commands = section.examples.map { example in
             example.command.replacingOccurrences(of: "//server/", with: "-s \"$conf\" //127.0.0.1/")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Samba's own tests of lists, on a mount and beside it on the file system below with lists of Samba: each result is in the table of docs/samba.md.
+/// Samba's own tests of lists, on a mount and beside it on the file system below with lists of Samba: each result is in the table of docs/guide/samba.md.
 @Suite(.serialized, .enabled(if: SambaServer.isPossible(with: "smbd smbtorture"), SambaServer.missing))
 struct SambaTortureTests {
     private struct Row: Hashable {
@@ -12,7 +12,7 @@ struct SambaTortureTests {
     }
 
     private static func table() throws -> [Row] {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/samba.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/samba.md"), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## smbtorture\n").dropFirst().first).components(separatedBy: "\n## ")[0]
         return section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { line in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `aclfs sandbox grant add --follow`: a grant goes with its object, never stays for another object at the old path, and ends with the
-/// object (docs/sandbox-zones.md Z16).
+/// object (docs/reference/sandbox-zones.md Z16).
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxFollowTests {
     /// A view, a mount without a profile, and another application's view of everything.

@@ -172,13 +172,13 @@ struct SandboxProfileTests {
     }
 }
 
-/// The look at it of docs/sandbox.md, one command after the other, with the output that stands there.
+/// The look at it of docs/guide/sandbox.md, one command after the other, with the output that stands there.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxDocumentTests {
     private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: #"'\''"#) + "'" }
 
     @Test func theLookAtItIsTrue() throws {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/sandbox.md"), encoding: .utf8)
+        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/sandbox.md"), encoding: .utf8)
         let section = try #require(text.components(separatedBy: "## A look at it\n").last?.components(separatedBy: "\n## ").first)
         var examples: [(command: String, output: [String])] = []
         for line in section.split(separator: "\n") where line.hasPrefix("    ") {

@@ -49,7 +49,7 @@ struct SandboxSocketTests {
                 "$A" mount "$BACK" "$SHARE" >/dev/null 2>&1; P=$T/downloads.entitlements
                 mkdir -p "$SHARE/home/Downloads/up/run"; chown -R $ANN:$ANN "$SHARE/home"
                 mount -t tmpfs -o mode=755,uid=$ANN tmpfs "$SHARE/home/Downloads/up/run"; D=$SHARE/home/Downloads/up/run/aclfs
-                # Before the daemon has noticed it, it may be lost (docs/coherence.md), which is not what is tried here.
+                # Before the daemon has noticed it, it may be lost (docs/internals/coherence.md), which is not what is tried here.
                 for try in $(seq 100); do "$A" status "$SHARE" | grep -q 'mount stands below' && break; sleep 0.05; done
                 # Root's sockets lie in /run whatever the environment says, and a sandbox of root covers no others.
                 export XDG_RUNTIME_DIR=$SHARE/home/Downloads/up/run

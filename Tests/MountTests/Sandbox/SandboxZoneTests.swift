@@ -3,7 +3,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// What passes in which place, by real calls of a real user on a real mount (docs/sandbox-zones.md). Alice owns all of it;
+/// What passes in which place, by real calls of a real user on a real mount (docs/reference/sandbox-zones.md). Alice owns all of it;
 /// root is bound as well.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct SandboxZoneTests {

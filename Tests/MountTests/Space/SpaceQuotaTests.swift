@@ -4,7 +4,7 @@ import LinuxSystem
 import TestSupport
 import Testing
 
-/// A quota binds through the mount as it does without it, at the same size and with the same error (docs/zerofill.md).
+/// A quota binds through the mount as it does without it, at the same size and with the same error (docs/internals/zerofill.md).
 @Suite(.serialized, .enabled(if: QuotaTesting.isPossible, "needs root, /dev/fuse, loop devices and a file system with quotas"))
 struct SpaceQuotaTests {
     private static let megabyte = 1 << 20

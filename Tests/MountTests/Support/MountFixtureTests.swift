@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whoever mounts, unmounts, and leaves no process behind (docs/testing.md "Fixtures").
+/// Whoever mounts, unmounts, and leaves no process behind (docs/internals/testing.md "Fixtures").
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct MountFixtureTests {
     /// Mounts that the test made without the fixture are among them.

@@ -29,7 +29,7 @@ struct VectorMountTests {
 
     /// The options under which a vector's world is mounted.
     private func options(of vector: Vector) -> String {
-        // Where ownership is ignored a mount with set-id programs is refused (docs/authorization.md Q1).
+        // Where ownership is ignored a mount with set-id programs is refused (docs/reference/authorization.md Q1).
         var words = ["special=open", vector.volume.ignoreOwnership ? "nosuid" : "suid", "dev", "unknown99"]
         words.append(vector.cred.directoryOptOut == true ? "groups=process" : "groups=directory")
         if vector.volume.readOnly { words.append("ro") }

@@ -40,7 +40,7 @@ import WireFormats
     }
 
     @Test func theExampleOfTheDocument() throws {
-        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/copies.md"), encoding: .utf8)
+        let document = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/copies.md"), encoding: .utf8)
         let section = try #require(document.components(separatedBy: "## The value\n").last?.components(separatedBy: "\n## ").first)
         let lines = section.split(separator: "\n").filter { $0.hasPrefix("    ") }.map { $0.dropFirst(4) + "\n" }
         let entries = [

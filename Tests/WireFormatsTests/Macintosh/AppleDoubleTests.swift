@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireFormats
 
-/// `._` files and `com.apple.system.Security` (docs/export.md "From a Mac").
+/// `._` files and `com.apple.system.Security` (docs/guide/export.md "From a Mac").
 @Suite struct AppleDoubleTests {
     private static func corpus(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: Repository.top.appendingPathComponent("Tests/FuzzTests/Corpus/apple-double/\(name)")))
@@ -30,7 +30,7 @@ import WireFormats
             FileSecurity(owner: GUID(user: 5), group: GUID(high: 1, low: 2), acl: Self.list),
             FileSecurity(acl: ACL(Array(repeating: ACE(.owner, .allow, .read), count: ACL.maximumEntryCount), listFlags: ACL.noInherit)),
         ] { #expect(try FileSecurity(security.bytes) == security) }
-        // The example of docs/authorization.md 1.3 has 44 bytes and 24 for each entry.
+        // The example of docs/reference/authorization.md 1.3 has 44 bytes and 24 for each entry.
         #expect(FileSecurity(acl: Self.list).bytes.count == 92 && FileSecurity(acl: nil).bytes.count == 44)
     }
 

@@ -3,7 +3,7 @@ import Authorization
 import Testing
 import WireFormats
 
-/// What `ls -leR@O` prints (docs/export.md "From a Mac").
+/// What `ls -leR@O` prints (docs/guide/export.md "From a Mac").
 @Suite struct MacListingTests {
     private func read(_ text: String) -> (objects: [String: ExportedObject], problems: [String], identities: ExportIdentities) {
         let identities = ExportIdentities()

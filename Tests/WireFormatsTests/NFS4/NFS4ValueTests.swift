@@ -113,7 +113,7 @@ import Testing
         ("bob@example.org", false, GUID(user: 502)), ("bob@corp.example", false, GUID(user: 5002)),
         ("bob@corp.example", true, GUID(group: 30)), ("mary jones@x", false, GUID(user: 511)), ("1500", false, GUID(user: 1500)),
         ("1500", true, GUID(group: 1500)), ("7000", false, GUID(user: 7000)), ("0", false, GUID(user: 0)),
-        // A group whose number is that of a well-known identity (docs/authorization.md Q20).
+        // A group whose number is that of a well-known identity (docs/reference/authorization.md Q20).
         ("12", true, GUID(group: 12)), ("man", true, GUID(group: 12)),
         ("00000000-0000-0001-0000-000000000002", false, GUID(high: 1, low: 2)),
         ("ABCDEFAB-CDEF-ABCD-EFAB-CDEFFFFFFFFE", false, .nobody), ("abcdefab-cdef-abcd-efab-cdef0000000c", true, .everyone),

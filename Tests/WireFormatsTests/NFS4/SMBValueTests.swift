@@ -5,7 +5,7 @@ import Testing
 
 @testable import WireFormats
 
-/// `system.nfs4_acl_smb` (docs/samba.md): what Samba reads, and what becomes of what it sets.
+/// `system.nfs4_acl_smb` (docs/guide/samba.md): what Samba reads, and what becomes of what it sets.
 @Suite struct SMBValueTests {
     private static let seed = ProcessInfo.processInfo.environment["ACLFS_SEED"].flatMap { UInt64($0) } ?? 20_261_126
     private static let always: Rights = [.readAttributes, .readSecurity, .synchronize]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WireFormats
 
-/// The value of `system.posix_acl_access` (docs/authorization.md Q22).
+/// The value of `system.posix_acl_access` (docs/reference/authorization.md Q22).
 @Suite struct PosixACLCodingTests {
     private func value(version: UInt32 = 2, _ entries: [(tag: UInt16, permissions: UInt16, id: UInt32)]) -> [UInt8] {
         func bytes(_ number: UInt32, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: number >> UInt32(8 * $0)) } }

@@ -2,7 +2,7 @@ import Authorization
 import Testing
 import WireFormats
 
-/// docs/posix-acl.md "Setting" and "chmod": what stays of a list, and what is refused.
+/// docs/reference/posix-acl.md "Setting" and "chmod": what stays of a list, and what is refused.
 @Suite struct PosixFormsTests {
     private let forms = PosixForms(isOn: true)
     private let deny = ACE(GUID(user: 7), .deny, [.read], flags: [.inherited])
@@ -74,7 +74,7 @@ import WireFormats
         #expect(try forms.setting(new: list, on: set).acl?.entries.isEmpty == false)
     }
 
-    /// docs/copies.md: what POSIX ACLs say is not said again, and not removed with the rest.
+    /// docs/guide/copies.md: what POSIX ACLs say is not said again, and not removed with the rest.
     @Test func whatNoPosixACLSays() throws {
         let (own, plain) = (ACE(GUID(user: 7), .deny, [.read]), file([]))
         var set = applied(try forms.setting(access: list, on: plain), to: plain)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WireFormats
 
-/// Entries and mode of a translation decide as POSIX.1e does, and lead back to the list (docs/posix-acl.md).
+/// Entries and mode of a translation decide as POSIX.1e does, and lead back to the list (docs/reference/posix-acl.md).
 @Suite struct PosixTranslationTests {
     static let isLong = getenv("ACLFS_TEST_LONG").map { String(cString: $0) == "1" } ?? false
     /// ACLFS_SEED repeats a run.

@@ -1,7 +1,7 @@
 import LinuxSystem
 import Synchronization
 
-/// Whether the ctime of an object differs between all its states (docs/coherence.md R17).
+/// Whether the ctime of an object differs between all its states (docs/internals/coherence.md R17).
 final class ChangeTimes: Sendable {
     private enum Trust {
         /// Each change after a read has a new timestamp.

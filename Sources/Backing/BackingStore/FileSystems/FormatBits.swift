@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 
 /// The read-only and hidden bits of FAT and exFAT. Where a file system keeps no records, they are flags: `uchg` and `hidden`
-/// (docs/mounting.md "Sources without extended attributes").
+/// (docs/reference/mounting.md "Sources without extended attributes").
 public enum FormatBits {
     /// Whether the file system of a directory has the bits.
     /// - Parameter directory: a real descriptor of it.

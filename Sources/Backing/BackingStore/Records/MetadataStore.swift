@@ -8,7 +8,7 @@ extension BackingTree {
     ///   - object: the object.
     ///   - descriptor: any descriptor of it.
     ///   - status: its current status.
-    /// - Throws: `io` if the record cannot be parsed: never "no ACL" (docs/authorization.md Q17).
+    /// - Throws: `io` if the record cannot be parsed: never "no ACL" (docs/reference/authorization.md Q17).
     public func facts(
         _ object: BackingObject, _ descriptor: SharedDescriptor, _ status: FileStatus
     ) throws(Errno) -> ObjectFacts {
@@ -193,7 +193,7 @@ extension BackingTree {
         }
     }
 
-    /// Whether the flags of the objects on a file system are its bits (docs/mounting.md "Sources without extended attributes"). No other
+    /// Whether the flags of the objects on a file system are its bits (docs/reference/mounting.md "Sources without extended attributes"). No other
     /// bit of a mode can be stored there, and most modes are refused.
     public func keepsFormatBits(on device: UInt64) -> Bool { keepsFormatBits && device == root.key.device }
 

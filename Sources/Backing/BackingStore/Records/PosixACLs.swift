@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import WireFormats
 
-// docs/authorization.md Q22: POSIX ACLs of backing objects, set on the backing directory or copied from a default ACL. They are
+// docs/reference/authorization.md Q22: POSIX ACLs of backing objects, set on the backing directory or copied from a default ACL. They are
 // read and cached with the record.
 
 private let accessName = "system.posix_acl_access"

@@ -115,7 +115,7 @@ public final class BackingTree: Sendable {
             cache.insert(descriptor, for: object)
             return descriptor
         } catch {
-            // With ESTALE the kernel would repeat the walk without its caches (docs/coherence.md R9).
+            // With ESTALE the kernel would repeat the walk without its caches (docs/internals/coherence.md R9).
             throw error == .stale ? .noent : error
         }
     }

@@ -17,7 +17,7 @@ public struct DenialForm: Sendable, Hashable {
     ///   - number: names the denial; a later `last` with this number gets older ones.
     ///   - time: seconds since 1970.
     ///   - errno: the name of the errno.
-    ///   - stage: as docs/authorization.md 3.11 spells it.
+    ///   - stage: as docs/reference/authorization.md 3.11 spells it.
     ///   - rule: of the sandbox, if the sandbox denied.
     public init(
         number: UInt64, time: Int64, uid: UInt32, operation: String, inode: UInt64?, errno: String, stage: String, rule: String?,

@@ -68,7 +68,7 @@ extension StatusAnswer {
         }
     }
 
-    /// Gaps that are filled with zeros (docs/zerofill.md).
+    /// Gaps that are filled with zeros (docs/internals/zerofill.md).
     public struct ZeroFillStatus: Sendable, Hashable {
         public var reservedBytes: UInt64
         public var writtenBytes: UInt64
@@ -95,7 +95,7 @@ extension StatusAnswer {
         }
     }
 
-    /// Opens by the way of their data, the kernel's ids of backing files, and files that are held (docs/data-path.md).
+    /// Opens by the way of their data, the kernel's ids of backing files, and files that are held (docs/internals/data-path.md).
     public struct DataPathStatus: Sendable, Hashable {
         public var opensPassthrough: UInt64
         public var opensCached: UInt64

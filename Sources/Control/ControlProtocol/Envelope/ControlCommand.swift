@@ -1,4 +1,4 @@
-/// What a client asks of a daemon (docs/control.md). The raw value is the word in the message.
+/// What a client asks of a daemon (docs/reference/control.md). The raw value is the word in the message.
 public enum ControlCommand: String, Sendable, CaseIterable {
     case version
     case status

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// The names of the members of all messages and of their parts (docs/control.md). They stand nowhere else, so that a name has one
+/// The names of the members of all messages and of their parts (docs/reference/control.md). They stand nowhere else, so that a name has one
 /// spelling for writers and readers.
 enum MemberName: String, Sendable, CaseIterable {
     // What every message has.

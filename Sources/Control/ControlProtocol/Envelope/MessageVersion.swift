@@ -1,4 +1,4 @@
-/// The version of the messages, which each of them names (docs/control.md "Versions").
+/// The version of the messages, which each of them names (docs/reference/control.md "Versions").
 public enum MessageVersion {
     /// What this program speaks.
     public static let current: Int64 = 1

@@ -1,7 +1,7 @@
 import ACLFormats
 
 extension Explanation {
-    /// The explanation as a control message has it (docs/control.md).
+    /// The explanation as a control message has it (docs/reference/control.md).
     ///
     /// - Parameter path: the path of a place. Without it a place is written as `second` (whether it lies on the second path) and `depth`.
     public func json(path: ((Place) -> [UInt8])? = nil) -> JSON {

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// The places that a sandbox has to hide, in the form of a message (docs/control.md).
+/// The places that a sandbox has to hide, in the form of a message (docs/reference/control.md).
 public struct PlacesForm: Sendable, Hashable {
     /// A directory of some file system.
     public struct Place: Sendable, Hashable {

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 
 /// Changes the list of an object if it is still the one that the caller has read, or single flags. A command sets it as an attribute of the
-/// object (docs/control.md "A change of what was read").
+/// object (docs/reference/control.md "A change of what was read").
 public struct ExchangeRequest: Sendable, Equatable {
     /// Reading it gives the list as a record (`record(reading:)`).
     public static let attribute = "system.aclfs.exchange"
@@ -58,7 +58,7 @@ public struct ExchangeRequest: Sendable, Equatable {
         }
     }
 
-    /// A list as a record of docs/record-format.md that has nothing else.
+    /// A list as a record of docs/reference/record-format.md that has nothing else.
     /// - Throws: it is too long.
     public static func value(of list: ACL?) throws(MetadataRecordError) -> [UInt8] { try MetadataRecord(acl: list).encoded() }
 

@@ -1,7 +1,7 @@
 import Authorization
 
 /// Changes the lists of many files of one directory. A command sets it as an attribute of the directory, and then reads what came of each
-/// name from the same attribute (docs/control.md "Lists of many files").
+/// name from the same attribute (docs/reference/control.md "Lists of many files").
 public struct ListsRequest: Sendable, Equatable {
     public static let attribute = "system.aclfs.lists"
     public static let mostNames = 64

@@ -8,7 +8,7 @@ import Mounting
 import SandboxPolicy
 import ToolSupport
 
-/// Answers a command that wants to hand its mount over (docs/coherence.md R14).
+/// Answers a command that wants to hand its mount over (docs/internals/coherence.md R14).
 extension MountHost {
     /// - Parameter descriptors: of the message, from the daemon's own user.
     func answer(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) -> ControlServer.MountFacts.DaemonAnswer {

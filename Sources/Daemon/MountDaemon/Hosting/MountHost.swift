@@ -11,7 +11,7 @@ import SandboxPolicy
 import ToolSupport
 
 /// The mounts that this process serves: of one backing directory, or of directories inside each other. The first is its own. Later
-/// commands hand theirs over (docs/architecture.md "One daemon").
+/// commands hand theirs over (docs/internals/architecture.md "One daemon").
 ///
 /// It has extensions by subject: hand-overs, views, places, grants, changes of mounts. All share the list of mounts.
 final class MountHost: Sendable {

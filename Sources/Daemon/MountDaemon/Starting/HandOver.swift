@@ -7,7 +7,7 @@ import SandboxPolicy
 import ToolSupport
 
 /// Hands a mount over to the daemon that serves the same backing directory, or one inside or around it. Only one daemon can invalidate
-/// on all mounts of a tree at once (docs/coherence.md R14).
+/// on all mounts of a tree at once (docs/internals/coherence.md R14).
 enum HandOver {
     /// - Returns: a connection to the caller's daemon that serves the tree; nil if there is none.
     static func daemon(for mount: PreparedMount) -> ControlClient? {

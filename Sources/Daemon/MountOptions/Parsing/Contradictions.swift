@@ -28,7 +28,7 @@ extension MountOptions {
     }
 
     /// Where ownership does not count any user may rewrite another's program, so none may run with its owner's rights
-    /// (docs/authorization.md Q1).
+    /// (docs/reference/authorization.md Q1).
     public func checkSetID() throws(MountOptionError) {
         guard volume.ignoresOwnership, !noSuid else { return }
         throw MountOptionError(

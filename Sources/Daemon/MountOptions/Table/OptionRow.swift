@@ -3,7 +3,7 @@ package struct OptionRow: Sendable {
     package let kind: Kind
     /// The words. Of words that are equally near to a mistyped one, the first is suggested.
     package let words: [OptionWord]
-    /// One line, with which the row in docs/mounting.md begins.
+    /// One line, with which the row in docs/reference/mounting.md begins.
     package let meaning: String
     package let subject: Subject
     package let kernelFlag: KernelFlag?
@@ -23,17 +23,17 @@ package struct OptionRow: Sendable {
 
     /// The document that explains a row, and its section there.
     package enum Subject: Sendable {
-        /// docs/mounting.md "Options".
+        /// docs/reference/mounting.md "Options".
         case mount
-        /// docs/audit.md, too.
+        /// docs/reference/audit.md, too.
         case audit
-        /// docs/sandbox.md "Options", too.
+        /// docs/guide/sandbox.md "Options", too.
         case sandbox
-        /// The kernel keeps it: docs/mounting.md "Options of the kernel".
+        /// The kernel keeps it: docs/reference/mounting.md "Options of the kernel".
         case kernel
     }
 
-    /// What a remount may do with a row (docs/mounting.md "Remounting").
+    /// What a remount may do with a row (docs/reference/mounting.md "Remounting").
     package enum RemountRule: Sendable {
         /// Its word must be the one in force.
         case fixed

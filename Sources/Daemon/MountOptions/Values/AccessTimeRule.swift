@@ -1,4 +1,4 @@
-/// What a mount says of access times: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/mounting.md "Access times").
+/// What a mount says of access times: `noatime`, `nodiratime`, `relatime`, `strictatime` (docs/reference/mounting.md "Access times").
 public struct AccessTimeRule: Equatable, Sendable {
     /// When reading moves the access time of what is read.
     public enum Files: Sendable {

@@ -1,4 +1,4 @@
-/// What `-o` says about the log of decisions (docs/audit.md).
+/// What `-o` says about the log of decisions (docs/reference/audit.md).
 public struct AuditWords: Sendable, Hashable {
     public enum Mode: String, Sendable, CaseIterable { case off, denied, all }
 

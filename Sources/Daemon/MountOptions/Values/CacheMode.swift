@@ -1,5 +1,5 @@
 extension MountOptions {
-    /// How long the kernel may answer by itself (docs/coherence.md).
+    /// How long the kernel may answer by itself (docs/internals/coherence.md).
     public enum CacheMode: Sendable, Hashable {
         case auto
         case strict

@@ -1,6 +1,6 @@
 import Authorization
 
-/// Everything that `-o` can say (docs/mounting.md "Options"), with what holds if nothing is said.
+/// Everything that `-o` can say (docs/reference/mounting.md "Options"), with what holds if nothing is said.
 public struct MountOptions: Sendable {
     public var volume = VolumeState()
     public var metadata = MetadataPlace.auto
@@ -56,18 +56,18 @@ extension MountOptions {
     public enum MetadataPlace: String, Sendable, CaseIterable { case auto, trusted, user }
     /// How listxattr(2) names attributes.
     public enum XattrSpelling: String, Sendable, CaseIterable { case linux, mac, both }
-    /// What becomes of `system.posix_acl_*` (docs/posix-acl.md).
+    /// What becomes of `system.posix_acl_*` (docs/reference/posix-acl.md).
     public enum PosixACLs: String, Sendable, CaseIterable { case translate, off }
-    /// Whether lists are listed as an attribute that programs copy (docs/copies.md).
+    /// Whether lists are listed as an attribute that programs copy (docs/guide/copies.md).
     public enum PortableACL: String, Sendable, CaseIterable { case on, off }
     /// Who says what groups a caller is in.
     public enum GroupSource: String, Sendable, CaseIterable { case process, directory }
     /// Whether special files are found only by those who may open them.
     public enum SpecialFiles: String, Sendable, CaseIterable { case gate, open }
     public enum Passthrough: String, Sendable, CaseIterable { case auto, off }
-    /// How requests travel (docs/transport.md).
+    /// How requests travel (docs/internals/transport.md).
     public enum Transport: String, Sendable, CaseIterable { case auto, uring, dev }
-    /// What becomes of gaps that a program leaves (docs/zerofill.md).
+    /// What becomes of gaps that a program leaves (docs/internals/zerofill.md).
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
 
     /// The uid and gid that network file systems give to root: those of no person.

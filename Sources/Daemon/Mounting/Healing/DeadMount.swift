@@ -4,7 +4,7 @@ import LinuxSystem
 import ToolSupport
 
 /// An aclfs mount on the mount point whose daemon died. The new mount goes beneath it, and the dead one is detached when the new one
-/// answers: the path never leads to the directory below both (docs/mounting.md "When the daemon has died").
+/// answers: the path never leads to the directory below both (docs/reference/mounting.md "When the daemon has died").
 package struct DeadMount: Sendable {
     let mountpoint: String
     /// Whether `kernel_features=-beneath` hides the feature.

@@ -4,7 +4,7 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
-/// The file of `identities=` (docs/identity.md "Identities from elsewhere").
+/// The file of `identities=` (docs/reference/identity.md "Identities from elsewhere").
 ///
 /// Its directory is opened before the mount and kept: no later mount hides the file, and reading it again sends this daemon no request.
 package final class IdentityFile: Sendable {

@@ -4,7 +4,7 @@ import MountOptions
 import ToolSupport
 
 extension PreparedMount {
-    /// Warns of POSIX ACLs at the top of the backing directory. They hold on the mount as well (docs/authorization.md Q22).
+    /// Warns of POSIX ACLs at the top of the backing directory. They hold on the mount as well (docs/reference/authorization.md Q22).
     package func warnOfPosixACLs(_ options: MountOptions) {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }

@@ -118,7 +118,7 @@ package struct PreparedMount {
             guard options.volume.ignoresACLs, options.volume.ignoresOwnership, options.metadata == .auto else {
                 throw refuse(
                     "\(source): its file system has no extended attributes, in which aclfs stores ACLs and flags; with noacl,noowners it "
-                        + "is served without these (docs/mounting.md)")
+                        + "is served without these (docs/reference/mounting.md)")
             }
             printError(
                 "aclfs: \(source): its file system has no extended attributes: no entries and no flags are stored"

@@ -6,7 +6,7 @@ import ToolSupport
 
 extension PreparedMount {
     /// - Returns: the type of the source's file system in the mount table, if other hosts may change it unseen by this kernel
-    ///   (docs/mounting.md "Several hosts"); nil if only this host can.
+    ///   (docs/reference/mounting.md "Several hosts"); nil if only this host can.
     static func sharedType(of tree: BackingTree) -> String? {
         guard let shared = tree.sharedFileSystem(of: tree.root) else { return nil }
         guard let root = try? tree.descriptor(of: tree.root), let id = try? Syscall.statx(root.rawValue).mountID else { return shared.name }
@@ -29,7 +29,7 @@ extension PreparedMount {
             "\(source) lies on \(type), which other hosts may change: zerofill=write acts as allocate, records are changed "
             + "under a lock, cache=exclusive is refused, few backing files are kept open; another host's change is exact at once with "
             + (options.cache == .strict || options.cache == .seconds(0) ? "" : "cache=strict here and ")
-            + "\(Self.advice(for: type)) (docs/mounting.md, \"Several hosts\")"
+            + "\(Self.advice(for: type)) (docs/reference/mounting.md, \"Several hosts\")"
         printError("aclfs: \(line)")
         Journal.record(.info, line)
     }

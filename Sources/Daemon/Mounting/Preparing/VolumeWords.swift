@@ -4,7 +4,7 @@ import LinuxSystem
 import MountOptions
 import ToolSupport
 
-/// The settings that `aclfs volume` keeps in the record of a source (docs/administration.md "Volumes").
+/// The settings that `aclfs volume` keeps in the record of a source (docs/guide/administration.md "Volumes").
 package enum VolumeWords {
     /// - Returns: the request with the words that the source has and the request has not.
     /// - Throws: together they contradict each other.

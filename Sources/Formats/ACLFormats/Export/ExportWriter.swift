@@ -8,7 +8,7 @@ public enum ExportForm: String, Sendable, CaseIterable {
     case json
 }
 
-/// Writes an export, element by element (docs/export.md "The text form" and "Lines of JSON").
+/// Writes an export, element by element (docs/guide/export.md "The text form" and "Lines of JSON").
 ///
 /// The identity of each name stands before its first use. At the end stands the number of objects, so that a file that was cut is noticed.
 public struct ExportWriter<Names: IdentityNames> {

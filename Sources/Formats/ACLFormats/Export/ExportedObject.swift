@@ -1,6 +1,6 @@
 import Authorization
 
-/// What an export says about one object (docs/export.md). A property that is nil is not stated: it is neither compared nor changed.
+/// What an export says about one object (docs/guide/export.md). A property that is nil is not stated: it is neither compared nor changed.
 public struct ExportedObject: Sendable, Hashable {
     /// Below the top, with `/` between names; `.` for the top itself (`ExportPath`).
     public var path: [UInt8]
@@ -33,7 +33,7 @@ public struct ExportedObject: Sendable, Hashable {
     }
 }
 
-/// The list of an object: none, or a list, which may be empty (docs/authorization.md 1.3).
+/// The list of an object: none, or a list, which may be empty (docs/reference/authorization.md 1.3).
 public enum ExportedList: Sendable, Hashable {
     case none
     case entries(ACL)

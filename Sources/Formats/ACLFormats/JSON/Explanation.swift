@@ -1,10 +1,10 @@
 import Authorization
 
-/// A decision with its reasons, as commands show it and daemons send it (docs/control.md).
+/// A decision with its reasons, as commands show it and daemons send it (docs/reference/control.md).
 public struct Explanation: Sendable, Hashable {
     /// A note: the mount has the option noacl.
     public static let entriesDoNotCount = "noacl: no entry counts on this mount"
-    /// Of an object whose list carries the mark (docs/authorization.md Q25).
+    /// Of an object whose list carries the mark (docs/reference/authorization.md Q25).
     public static let inheritsNothing = "no_inherit: the object takes no entry from the directories above"
 
     /// An object of the request: the first `depth` names of its first or second path.
@@ -20,7 +20,7 @@ public struct Explanation: Sendable, Hashable {
         /// The rights that are needed, in the words of the object's kind; the word of the operation if it needs none.
         public var words: [String]
         public var isAllowed: Bool
-        /// As docs/authorization.md 3.11 spells it.
+        /// As docs/reference/authorization.md 3.11 spells it.
         public var stage: String
         /// The entry that decided, as `ls -le` shows it without its number.
         public var entry: String?

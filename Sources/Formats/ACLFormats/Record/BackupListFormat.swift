@@ -1,4 +1,4 @@
-/// The format in which `aclfs backup list` names excluded objects, for a program that does not see the mark (docs/backup.md).
+/// The format in which `aclfs backup list` names excluded objects, for a program that does not see the mark (docs/guide/backup.md).
 public enum BackupListFormat: String, CaseIterable, Sendable {
     /// The paths, each ended by NUL or by a newline.
     case null, lines

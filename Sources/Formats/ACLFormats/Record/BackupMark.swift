@@ -1,4 +1,4 @@
-/// The attributes that exclude an object from backup, besides the flag UF_NODUMP (docs/backup.md). One of them, or the flag, is
+/// The attributes that exclude an object from backup, besides the flag UF_NODUMP (docs/guide/backup.md). One of them, or the flag, is
 /// enough (docs/decisions/0011-one-mark-is-enough.md).
 public enum BackupMark: CaseIterable, Sendable, Hashable {
     /// Time Machine's; programs test whether it exists.

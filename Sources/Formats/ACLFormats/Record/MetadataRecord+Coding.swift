@@ -1,6 +1,6 @@
 import Authorization
 
-/// The layout (docs/record-format.md): integers little-endian, a GUID in the order of its text.
+/// The layout (docs/reference/record-format.md): integers little-endian, a GUID in the order of its text.
 private enum Layout {
     static let magic: UInt32 = 0x464C_4341  // "ACLF"
     static let version: UInt16 = 1

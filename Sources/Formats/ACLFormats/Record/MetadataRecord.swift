@@ -1,12 +1,12 @@
 import Authorization
 
-/// The content of a backing object's attribute: flags, identities that uid and gid do not imply, the ACL. docs/record-format.md
+/// The content of a backing object's attribute: flags, identities that uid and gid do not imply, the ACL. docs/reference/record-format.md
 /// describes the bytes, with an example.
 public struct MetadataRecord: Sendable, Hashable {
     public var flags: FileFlags
     public var ownerGUID: GUID?
     public var groupGUID: GUID?
-    /// nil = no ACL; an empty list is a list (docs/authorization.md 1.3).
+    /// nil = no ACL; an empty list is a list (docs/reference/authorization.md 1.3).
     public var acl: ACL?
     /// Settings of the whole volume, on the root of a backing directory only.
     public var volume: VolumeSettings?
@@ -36,7 +36,7 @@ public struct VolumeSettings: OptionSet, Sendable, Hashable {
     public static let noOwners = VolumeSettings(rawValue: 1 << 3)
 }
 
-/// Why stored bytes are no record. Every case denies access to the object (docs/authorization.md Q17).
+/// Why stored bytes are no record. Every case denies access to the object (docs/reference/authorization.md Q17).
 public enum MetadataRecordError: Error, Sendable, Hashable {
     case truncated(length: Int, needed: Int)
     case trailingBytes(length: Int, expected: Int)

@@ -9,11 +9,11 @@ import Authorization
 ///     FFFFEEEE-DDDD-CCCC-BBBB-AAAA000007D0 allow read,synchronize,0x40000000,flags=0x600
 ///
 /// `0x..` among the words are bits of the rights without a word, `flags=0x..` bits of the flags without one. `0x3` in place of
-/// allow or deny is a reserved kind, `0x0` an entry without any right. All that docs/authorization.md 7.1 takes is accepted as well:
+/// allow or deny is a reserved kind, `0x0` an entry without any right. All that docs/reference/authorization.md 7.1 takes is accepted as well:
 /// `inherited` among the words, sets of rights, `owner@`, a position.
 public enum ACLAttributeText {
     public static let maximumLength = 65_536
-    /// The first line of Libc's long form (docs/authorization.md 7.3), the only text with the flags of a list.
+    /// The first line of Libc's long form (docs/reference/authorization.md 7.3), the only text with the flags of a list.
     static let header = "!#acl 1"
 
     /// The text of a list.
@@ -45,7 +45,7 @@ public enum ACLAttributeText {
         return Array(text.utf8)
     }
 
-    /// Reads the text of a list. An empty text is an empty list, which is not the same as no list (docs/authorization.md 1.3).
+    /// Reads the text of a list. An empty text is an empty list, which is not the same as no list (docs/reference/authorization.md 1.3).
     ///
     /// - Parameters:
     ///   - text: of the list.
@@ -84,7 +84,7 @@ public enum ACLAttributeText {
         switch Principal(identity) {
         case .everyone: return "group:everyone"
         case .owner, .owningGroup, .nobody: return identity.uuidText
-        // Only the canonical identity: one gid may have two (docs/authorization.md Q20).
+        // Only the canonical identity: one gid may have two (docs/reference/authorization.md Q20).
         case .user(let uid): number = uid == .max ? nil : "user:#\(uid)"
         case .group(let gid): number = gid == .max || GUID(group: gid) != identity ? nil : "group:#\(gid)"
         case .other: number = nil
@@ -116,7 +116,7 @@ public enum ACLAttributeText {
             } else if rest.first == UInt8(ascii: " "), let bits = prefixedHexadecimal(word) {
                 flags |= bits
             } else {
-                // `defer_inherit` too: Libc and the kernel use different bits for it (docs/authorization.md 1.3).
+                // `defer_inherit` too: Libc and the kernel use different bits for it (docs/reference/authorization.md 1.3).
                 throw ACLTextError(
                     .badList, line: number, column: word.startIndex - line.startIndex + 1, found: escapedName(word),
                     expected: "'no_inherit' or a hexadecimal number",

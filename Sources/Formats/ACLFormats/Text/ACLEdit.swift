@@ -1,6 +1,6 @@
 import Authorization
 
-/// The edit of one invocation of chmod (docs/authorization.md 7.5).
+/// The edit of one invocation of chmod (docs/reference/authorization.md 7.5).
 public enum ACLEdit: Sendable, Hashable {
     /// `+a`, `+ai`: merged, or inserted in canonical order.
     case add([ACE])
@@ -36,7 +36,7 @@ public enum ACLEdit: Sendable, Hashable {
         case .checkCanonical:
             ACLEditResult(
                 acl: acl, diagnostics: acl == nil ? [ACLDiagnostic(.noACL)] : [],
-                // No list is in canonical order (docs/authorization.md 7.5, Q9).
+                // No list is in canonical order (docs/reference/authorization.md 7.5, Q9).
                 isCanonical: CanonicalOrder.isCanonical(acl?.entries ?? []))
         case .clearInherited: withList(acl) { ACLEditResult(acl: $0.withoutInheritedMarks) }
         case .removeInherited: withList(acl) { ACLEditResult(acl: $0.withoutInheritedEntries) }
@@ -44,7 +44,7 @@ public enum ACLEdit: Sendable, Hashable {
         }
     }
 
-    /// Applies an edit that needs a list. macOS then stores an empty list; here the object stays without one (docs/authorization.md
+    /// Applies an edit that needs a list. macOS then stores an empty list; here the object stays without one (docs/reference/authorization.md
     /// 7.5).
     private func withList(_ acl: ACL?, _ change: (ACL) -> ACLEditResult) -> ACLEditResult {
         guard let acl else { return ACLEditResult(acl: nil, diagnostics: [ACLDiagnostic(.noACL)]) }
@@ -143,9 +143,9 @@ public struct ACLEditResult: Sendable, Hashable {
     }
 }
 
-/// A diagnostic of an edit of one object (docs/authorization.md 7.6).
+/// A diagnostic of an edit of one object (docs/reference/authorization.md 7.6).
 public struct ACLDiagnostic: Sendable, Hashable {
-    /// The symbolic codes of docs/authorization.md 7.6.
+    /// The symbolic codes of docs/reference/authorization.md 7.6.
     public enum Code: String, Sendable {
         case range = "E_RANGE"
         case replaceNoEntry = "E_NO_ENTRY"

@@ -1,6 +1,6 @@
 /// Why a text of entries cannot be parsed, and where.
 public struct ACLTextError: Error, Sendable, Hashable {
-    /// The symbolic codes of docs/authorization.md 7.6; `tooLong` and `badList` are aclfs's own.
+    /// The symbolic codes of docs/reference/authorization.md 7.6; `tooLong` and `badList` are aclfs's own.
     public enum Code: String, Sendable {
         case noName = "E_NO_NAME"
         case identity = "E_IDENTITY"

@@ -1,6 +1,6 @@
 import Authorization
 
-/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` accept them (docs/authorization.md 7.1).
+/// Reads entries as `chmod +a`, `-a`, `=a#` and `-E` accept them (docs/reference/authorization.md 7.1).
 ///
 /// It is case-sensitive and trims nothing: it refuses a permission text rather than guess. A line of `ls -le` is accepted as it is,
 /// with its position and with `inherited` before the kind.
@@ -54,9 +54,9 @@ func linesOf(_ bytes: [UInt8]) -> [(Int, ArraySlice<UInt8>)] {
 /// Reads one entry of one line. It keeps the position for diagnostics.
 struct EntryReader {
     enum Dialect {
-        /// docs/authorization.md 7.1.
+        /// docs/reference/authorization.md 7.1.
         case chmod
-        /// The attribute `system.aclfs.acl`, which has words for every stored bit as well (docs/authorization.md 7.3).
+        /// The attribute `system.aclfs.acl`, which has words for every stored bit as well (docs/reference/authorization.md 7.3).
         case attribute
     }
     let line: ArraySlice<UInt8>

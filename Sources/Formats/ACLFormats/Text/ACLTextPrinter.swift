@@ -1,8 +1,8 @@
 import Authorization
 
-/// Entries as `ls -le` shows them (docs/authorization.md 7.2).
+/// Entries as `ls -le` shows them (docs/reference/authorization.md 7.2).
 public enum ACLTextPrinter {
-    /// The line before the entries of a list that takes nothing from its directory (docs/authorization.md Q25). `chmod -E` reads it.
+    /// The line before the entries of a list that takes nothing from its directory (docs/reference/authorization.md Q25). `chmod -E` reads it.
     public static let protectedLine = " \(ACLAttributeText.header) no_inherit"
 
     /// Whether a line is about the whole list.

@@ -1,6 +1,6 @@
 import Authorization
 
-/// The order in which chmod keeps entries (docs/authorization.md 7.4): explicit deny, explicit allow, inherited deny, inherited
+/// The order in which chmod keeps entries (docs/reference/authorization.md 7.4): explicit deny, explicit allow, inherited deny, inherited
 /// allow. Entries inherited from different ancestors are not told apart.
 public enum CanonicalOrder {
     /// The class of an entry. Reserved kinds, which are never evaluated, rank with allow.

@@ -1,6 +1,6 @@
 import Authorization
 
-/// One flag and its words (docs/authorization.md 6.6). The first word is printed.
+/// One flag and its words (docs/reference/authorization.md 6.6). The first word is printed.
 public struct FileFlagName: Sendable {
     public let words: [String]
     public let flag: FileFlags
@@ -96,7 +96,7 @@ public enum FileFlagsText {
         return flags
     }
 
-    /// Reads the argument of chflags(1): an octal number, or words that set or clear (docs/authorization.md 6.6).
+    /// Reads the argument of chflags(1): an octal number, or words that set or clear (docs/reference/authorization.md 6.6).
     ///
     /// - Throws: the first error, with its position.
     public static func parseChange(_ text: some Collection<UInt8>) throws(FileFlagsTextError) -> FileFlagsChange {

@@ -12,10 +12,10 @@ public struct IdentityName: Sendable, Hashable {
 
 /// Translates between names and identities. This layer reads and writes texts through it and asks no directory service itself.
 ///
-/// Only ordinary names reach it. UUID text, `#` numbers and the word `everyone` are handled before (docs/authorization.md Q15 and
+/// Only ordinary names reach it. UUID text, `#` numbers and the word `everyone` are handled before (docs/reference/authorization.md Q15 and
 /// Q21).
 public protocol IdentityNames {
-    /// The identity of a name; nil if there is none. Without a kind a user is looked for first, then a group (docs/authorization.md
+    /// The identity of a name; nil if there is none. Without a kind a user is looked for first, then a group (docs/reference/authorization.md
     /// 7.1).
     func identity(named name: String, kind: IdentityKind?) -> GUID?
     /// The name of an identity; nil if it is unknown.
@@ -29,7 +29,7 @@ public struct NoNames: IdentityNames, Sendable {
     public func name(of identity: GUID) -> IdentityName? { nil }
 }
 
-/// The identity of a name in a text (docs/authorization.md 7.1, Q15, Q21).
+/// The identity of a name in a text (docs/reference/authorization.md 7.1, Q15, Q21).
 func identity(written name: some Collection<UInt8>, kind: IdentityKind?, names: some IdentityNames) -> GUID? {
     if let identity = GUID(uuidText: name) {
         // A prefix that contradicts the identity is a mistake that would grant rights to another subject.
@@ -64,7 +64,7 @@ private func identity(number: some Collection<UInt8>, kind: IdentityKind) -> GUI
     return kind == .user ? GUID(user: id) : GUID(group: id)
 }
 
-/// The identity as `ls -le` shows it: `user:bob`, `group:eng`, or a bare UUID (docs/authorization.md 7.2, Q21).
+/// The identity as `ls -le` shows it: `user:bob`, `group:eng`, or a bare UUID (docs/reference/authorization.md 7.2, Q21).
 public func displayedIdentity(_ identity: GUID, names: some IdentityNames, numeric: Bool = false) -> String {
     if numeric { return identity.uuidText }
     switch Principal(identity) {

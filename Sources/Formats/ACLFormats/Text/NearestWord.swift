@@ -1,7 +1,7 @@
 /// The candidate that a mistyped word most probably meant; nil if none is close.
 ///
 /// The distance counts insertions, deletions, replacements and swaps of neighbours. Letter case does not count: the grammar is
-/// case-sensitive, and `Read` is the most common mistake (docs/authorization.md 7.1).
+/// case-sensitive, and `Read` is the most common mistake (docs/reference/authorization.md 7.1).
 public func nearestWord(to word: some Collection<UInt8>, in candidates: some Sequence<String>) -> String? {
     // No word of a grammar is this long, and the table below is quadratic in the size of the text.
     if word.isEmpty || word.count > 40 { return nil }

@@ -1,6 +1,6 @@
 import Authorization
 
-/// The words of rights and inheritance flags: one table for every text form (docs/authorization.md 1.1, 1.2, 7.1, 7.2).
+/// The words of rights and inheritance flags: one table for every text form (docs/reference/authorization.md 1.1, 1.2, 7.1, 7.2).
 public struct RightName: Sendable {
     /// The word on objects other than directories; nil if `ls -le` shows the bit on directories only.
     public let fileWord: String?
@@ -30,7 +30,7 @@ public struct RightName: Sendable {
     ]
 
     /// Bits that macOS' commands neither accept nor show. Only the attribute text has words for them, because it must represent
-    /// every stored bit (docs/authorization.md 1.1).
+    /// every stored bit (docs/reference/authorization.md 1.1).
     public static let storedOnly: [RightName] = [
         RightName("synchronize", "synchronize", .synchronize),
         RightName("generic_all", "generic_all", .genericAll),
@@ -39,7 +39,7 @@ public struct RightName: Sendable {
         RightName("generic_read", "generic_read", .genericRead),
     ]
 
-    /// Every right that has a word in chmod. `-a` deletes an entry without any of them (docs/authorization.md 7.5).
+    /// Every right that has a word in chmod. `-a` deletes an entry without any of them (docs/reference/authorization.md 7.5).
     public static let knownToChmod: Rights = all.reduce(into: []) { $0.formUnion($1.right) }
 
     /// The right of a word. Words for files and for directories are accepted on any object.
@@ -57,7 +57,7 @@ public struct RightName: Sendable {
     }()
 }
 
-/// Words of chmod that stand for several rights. Lists store and show the rights, never such a word (docs/authorization.md 7.1).
+/// Words of chmod that stand for several rights. Lists store and show the rights, never such a word (docs/reference/authorization.md 7.1).
 public struct RightSet: Sendable {
     public let word: String
     private let rights: Rights
@@ -82,7 +82,7 @@ public struct RightSet: Sendable {
     public static func set(named word: some Collection<UInt8>) -> RightSet? { all.first { $0.word.utf8.elementsEqual(word) } }
 }
 
-/// The words of the flags of an entry (docs/authorization.md 1.2).
+/// The words of the flags of an entry (docs/reference/authorization.md 1.2).
 public struct ACEFlagName: Sendable {
     public let word: String
     public let flag: ACEFlags

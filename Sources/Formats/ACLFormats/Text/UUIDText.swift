@@ -1,7 +1,7 @@
 import Authorization
 
 extension GUID {
-    /// The identity as upper-case UUID text, the form `ls -le` prints (docs/authorization.md 7.2).
+    /// The identity as upper-case UUID text, the form `ls -le` prints (docs/reference/authorization.md 7.2).
     public var uuidText: String {
         let (high, low) = (high, low)
         return String(unsafeUninitializedCapacity: Self.textLength) { text in

@@ -10,7 +10,7 @@ enum LongFormIdentity {
         switch Principal(numbered) {
         case .everyone: return "group:\(uuid):everyone:12:"
         case .user(let uid) where uid != .max: return "user:\(uuid):\(name(of: identity, names)):\(uid):"
-        // Only the canonical identity: one gid may have two (docs/authorization.md Q20).
+        // Only the canonical identity: one gid may have two (docs/reference/authorization.md Q20).
         case .group(let gid) where gid != .max && GUID(group: gid) == numbered:
             return "group:\(uuid):\(name(of: identity, names)):\(gid):"
         case .user, .group, .owner, .owningGroup, .nobody, .other: return "user:\(uuid):::"

@@ -30,7 +30,7 @@ public enum AppleDoubleError: Error, Sendable, Hashable {
 public struct AppleDouble: Sendable, Hashable {
     /// `com.apple.system.Security`, as the system writes it.
     public var security: FileSecurity?
-    /// `com.apple.acl.text`, as archives and copies have it (docs/copies.md).
+    /// `com.apple.acl.text`, as archives and copies have it (docs/guide/copies.md).
     public var listText: [UInt8]?
     /// The names of the other extended attributes.
     public var otherAttributes: [[UInt8]] = []

@@ -16,7 +16,7 @@ public enum FileSecurityError: Error, Sendable, Hashable {
     }
 }
 
-/// The attribute `com.apple.system.Security`, in which a Mac keeps lists on file systems that have none (docs/authorization.md 1.3):
+/// The attribute `com.apple.system.Security`, in which a Mac keeps lists on file systems that have none (docs/reference/authorization.md 1.3):
 /// mark, owner, group, number of entries, flags, and for each entry identity, flags and rights. All numbers are big-endian.
 public struct FileSecurity: Sendable, Hashable {
     /// nil if the attribute has none.

@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// Reads what `ls -leR@O` printed on a Mac: modes, owners, groups, flags and the entries that it shows (docs/authorization.md 7.2).
+/// Reads what `ls -leR@O` printed on a Mac: modes, owners, groups, flags and the entries that it shows (docs/reference/authorization.md 7.2).
 ///
 /// Such a text is made for people. A line that can mean several things is a problem and no object: a date of any language is skipped, and a
 /// name with a question mark may have been another. A line feed in a name can look like a row of its own; the text cannot show that.

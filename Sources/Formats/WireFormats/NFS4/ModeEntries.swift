@@ -2,7 +2,7 @@ import Authorization
 
 /// The entries that stand for a mode. Each value of NFSv4 ends with them, so that a reader who knows no mode sees who has access.
 ///
-/// As with mode bits exactly one class decides (docs/authorization.md 3.10): a deny follows a class that lacks what a later one has.
+/// As with mode bits exactly one class decides (docs/reference/authorization.md 3.10): a deny follows a class that lacks what a later one has.
 ///
 ///     OWNER@ allow, [OWNER@ deny], GROUP@ allow, [GROUP@ deny], EVERYONE@ allow
 ///
@@ -12,9 +12,9 @@ public enum ModeEntries {
     static let most = 5
     private static let least = 3
 
-    /// What everyone may do whatever the mode is (docs/authorization.md 3.9).
+    /// What everyone may do whatever the mode is (docs/reference/authorization.md 3.9).
     static let always: Rights = [.readAttributes, .readSecurity, .synchronize]
-    /// What the owner of an object may do whatever the mode is (docs/authorization.md 3.6, 3.9).
+    /// What the owner of an object may do whatever the mode is (docs/reference/authorization.md 3.6, 3.9).
     private static let changesOfOwner: Rights = [.writeAttributes, .writeSecurity]
     /// What the owner may do in the words of SMB, whose right to change the owner is also asked for changing the group.
     static let ofOwner = always.union(changesOfOwner).union(.changeOwner)
@@ -62,7 +62,7 @@ public enum ModeEntries {
         return (entries, nil)
     }
 
-    /// The rights that three bits of a mode give to a class (docs/authorization.md 3.9).
+    /// The rights that three bits of a mode give to a class (docs/reference/authorization.md 3.9).
     static func rights(of bits: UInt16, _ isDirectory: Bool) -> Rights {
         var rights: Rights = []
         if bits & 4 != 0 { rights.formUnion([.read, .readExtendedAttributes]) }

@@ -76,7 +76,7 @@ enum NFS4Identity {
         case .owningGroup: return (bytes(owningGroup), true)
         case .everyone: return (bytes(everyone), false)
         case .user(let uid) where uid != .max: return (name(of: identity, isGroup: false, names) ?? Array("\(uid)".utf8), false)
-        // Only the canonical identity: one gid may have two (docs/authorization.md Q20).
+        // Only the canonical identity: one gid may have two (docs/reference/authorization.md Q20).
         case .group(let gid) where gid != .max && GUID(group: gid) == identity:
             return (name(of: identity, isGroup: true, names) ?? Array("\(gid)".utf8), true)
         case .group: return (Array(identity.uuidText.utf8), true)

@@ -1,6 +1,6 @@
 import Authorization
 
-/// A value of `system.nfs4_acl_smb`, the list and the mode of an object for Samba (docs/samba.md): a word of flags, then the form of
+/// A value of `system.nfs4_acl_smb`, the list and the mode of an object for Samba (docs/guide/samba.md): a word of flags, then the form of
 /// `system.nfs4_acl` with numbers for identities (`nfsacl41` of RFC 8881).
 ///
 /// A client of Samba sees no mode, and in its lists whatever is not allowed is refused. So the mode is shown as entries, and what a value

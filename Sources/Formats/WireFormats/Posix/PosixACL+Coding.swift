@@ -37,7 +37,7 @@ extension PosixACL {
 }
 
 extension PosixList {
-    /// The list of a backing object that has one of its own (docs/authorization.md Q22).
+    /// The list of a backing object that has one of its own (docs/reference/authorization.md Q22).
     /// - Returns: nil if it is unreadable, or names an id twice.
     public init?(_ own: PosixACL, mode: FileMode) {
         var entries = [PosixWireEntry(.owner, mode.rawValue >> 6 & 7)]

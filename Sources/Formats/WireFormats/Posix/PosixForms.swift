@@ -4,13 +4,13 @@ import Authorization
 public struct PosixChange: Sendable {
     public var acl: ACL?
     public var mode: FileMode
-    /// The POSIX ACL that the backing object has by itself goes (docs/authorization.md Q22).
+    /// The POSIX ACL that the backing object has by itself goes (docs/reference/authorization.md Q22).
     public var dropsOwn = false
     /// The same of a directory's default ACL.
     public var dropsOwnDefault = false
 }
 
-/// POSIX ACLs as entries of lists (docs/posix-acl.md). An entry that no new object inherits belongs to the access ACL, an `only_inherit` entry
+/// POSIX ACLs as entries of lists (docs/reference/posix-acl.md). An entry that no new object inherits belongs to the access ACL, an `only_inherit` entry
 /// to the default ACL, and any other inheritable entry to both.
 public struct PosixForms: Sendable {
     /// Whether the mount serves POSIX ACLs.
@@ -265,7 +265,7 @@ extension PosixForms {
     }
 }
 
-// Copies (docs/copies.md): a program that copies POSIX ACLs carries what was set as such, and `com.apple.acl.text` the rest.
+// Copies (docs/guide/copies.md): a program that copies POSIX ACLs carries what was set as such, and `com.apple.acl.text` the rest.
 extension PosixForms {
     /// Whether POSIX ACLs say all that is explicit, so that nothing is left for `com.apple.acl.text`.
     ///

@@ -1,6 +1,6 @@
 import Authorization
 
-/// Builds the entries of one list. docs/posix-acl.md "What is stored" has the order and the reasons.
+/// Builds the entries of one list. docs/reference/posix-acl.md "What is stored" has the order and the reasons.
 struct PosixListBuilder {
     /// The owning group or a named group, in the order of the list.
     private struct Member {
@@ -298,7 +298,7 @@ private struct OrderCheck {
     /// All three bits of those that have any bit.
     private static func whole(_ lanes: UInt32) -> UInt32 { ((lanes | lanes >> 1 | lanes >> 2) & one) &* 7 }
 
-    /// The scan of docs/authorization.md 3.7, and the mode for what it leaves open.
+    /// The scan of docs/reference/authorization.md 3.7, and the mode for what it leaves open.
     private func isExact(_ steps: [Step], _ caller: UInt16) -> Bool {
         // What is open of each request, and which are not refused.
         var open = Self.requests

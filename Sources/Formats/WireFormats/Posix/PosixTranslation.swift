@@ -1,11 +1,11 @@
 import Authorization
 
-// docs/posix-acl.md "What is stored": a POSIX ACL as entries and a mode that mean the same, and back.
+// docs/reference/posix-acl.md "What is stored": a POSIX ACL as entries and a mode that mean the same, and back.
 //
 // The owner and others are judged by the mode, and so is the owning group. A named user or group gets an entry with its rights. Entries that
-// deny stand only where a caller would get more otherwise: a deny also refuses the rename of a directory (docs/authorization.md 3.7).
+// deny stand only where a caller would get more otherwise: a deny also refuses the rename of a directory (docs/reference/authorization.md 3.7).
 
-/// A list that no entries can mean exactly (docs/posix-acl.md "What has no entries").
+/// A list that no entries can mean exactly (docs/reference/posix-acl.md "What has no entries").
 public enum PosixRefusal: Error, Hashable, Sendable {
     /// A directory: one group has write without search, another search without write. A caller in both could create.
     case dividedWrite

@@ -1,5 +1,5 @@
 /*
- * The transport of requests between the kernel and the daemon (docs/transport.md): through /dev/fuse to a pool of
+ * The transport of requests between the kernel and the daemon (docs/internals/transport.md): through /dev/fuse to a pool of
  * workers, and over io_uring to threads with a ring each. Only the owner of a transport interprets requests and
  * replies.
  */

@@ -66,7 +66,7 @@ public struct Errno: Error, Equatable, Hashable, Sendable, RawRepresentable, Cus
     public var description: String { name.isEmpty ? text : "\(text) (\(name))" }
 }
 
-/// Makes one system call; in a debug build a test may have it fail instead (docs/testing.md "Calls that fail").
+/// Makes one system call; in a debug build a test may have it fail instead (docs/internals/testing.md "Calls that fail").
 @inline(__always)
 private func made<Answer: FixedWidthInteger>(_ name: StaticString, _ call: () -> Answer) -> Answer {
     #if ACLFS_FAULTS

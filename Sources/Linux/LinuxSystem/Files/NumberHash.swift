@@ -1,6 +1,6 @@
 /// Hashes numbers that no caller can choose: of objects, nodes and handles. Each request looks up several of them. The hasher of
 /// the standard library, made for keys that an attacker chooses, would take longer than the rest of a look-up
-/// (docs/performance.md).
+/// (docs/internals/performance.md).
 public enum NumberHash {
     /// For `_rawHashValue(seed:)`: spreads neighbouring numbers over all bits.
     @inlinable public static func spread(_ number: UInt64, seed: Int) -> Int {

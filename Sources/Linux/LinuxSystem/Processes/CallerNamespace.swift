@@ -1,6 +1,6 @@
 import CLinux
 
-/// The user namespace of a caller, as this process sees it (docs/identity.md "Callers in another user namespace").
+/// The user namespace of a caller, as this process sees it (docs/reference/identity.md "Callers in another user namespace").
 ///
 /// In a namespace of one's own one may leave groups, and act as any id that the namespace maps. So a group that is missing in the list of
 /// such a thread says nothing, unless the kernel lets no process leave groups there.

@@ -1,7 +1,7 @@
 import CLinux
 
 /// The user namespace of the peer. In another namespace an id says less: a confined program has its user's id, but must not use the
-/// user's rights over a mount, nor answer as the user's daemon (docs/sandbox-run.md).
+/// user's rights over a mount, nor answer as the user's daemon (docs/guide/sandbox-run.md).
 public enum PeerUserNamespace: Hashable, Sendable {
     case same
     /// The namespace cannot be compared, as for another user's process. Its ids are mapped as here, and are more than one: an

@@ -1,6 +1,6 @@
 import CLinux
 
-/// A lock for many readers or one writer, in turns (docs/architecture.md "Locks"): a reader waits for one writer at most, and a writer for
+/// A lock for many readers or one writer, in turns (docs/internals/architecture.md "Locks"): a reader waits for one writer at most, and a writer for
 /// those that wait already. A waiting writer precedes new readers, so a thread must not acquire the lock twice.
 // Unchecked: the pointer never changes after init, and threads may share its target.
 public final class ReadWriteLock: @unchecked Sendable {

@@ -6,7 +6,7 @@ import SandboxPolicy
 import SandboxProfiles
 import ToolSupport
 
-/// `aclfs sandbox run PROFILE … -- COMMAND …` (docs/sandbox-run.md), step by step.
+/// `aclfs sandbox run PROFILE … -- COMMAND …` (docs/guide/sandbox-run.md), step by step.
 package enum SandboxRunSequence {
     /// - Returns: the exit status of the command; 2 if nothing was started.
     package static func run(_ request: SandboxRunRequest) -> Int32 {

@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// The guide's operations on existing objects (docs/administration.md). Each returns the exit status: 0, 1 if an object stays as it was,
+/// The guide's operations on existing objects (docs/guide/administration.md). Each returns the exit status: 0, 1 if an object stays as it was,
 /// 2 if nothing is done.
 package enum Administration {
     /// `aclfs propagate`: the inheritable entries of a directory to all below it.

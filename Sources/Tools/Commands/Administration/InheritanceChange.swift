@@ -1,6 +1,6 @@
 import Authorization
 
-/// The guide's operations on the lists of existing objects (docs/authorization.md 5.6).
+/// The guide's operations on the lists of existing objects (docs/reference/authorization.md 5.6).
 struct InheritanceChange: TreeChange {
     let change: ListChange
 

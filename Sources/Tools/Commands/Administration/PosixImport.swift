@@ -5,7 +5,7 @@ import LinuxSystem
 import Mounting
 import ToolSupport
 
-/// `aclfs acl import --posix`: the POSIX ACLs of a backing directory become entries of the same meaning (docs/posix-acl.md "Import").
+/// `aclfs acl import --posix`: the POSIX ACLs of a backing directory become entries of the same meaning (docs/reference/posix-acl.md "Import").
 package enum PosixImport {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     package static func perform(_ source: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {

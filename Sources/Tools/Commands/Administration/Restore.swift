@@ -24,7 +24,7 @@ package struct RestoreRequest {
     }
 }
 
-/// `aclfs restore UNDOFILE`: restores what a command changed in a tree (docs/administration.md "Undo files").
+/// `aclfs restore UNDOFILE`: restores what a command changed in a tree (docs/guide/administration.md "Undo files").
 package enum Restore {
     /// - Returns: the exit status: 0, 1 if an object stays as it is, 2 if nothing is done.
     package static func perform(_ request: RestoreRequest, sink: OutputSink = .standard) -> Int32 {

@@ -2,7 +2,7 @@ import ACLFormats
 import Glibc
 import ToolSupport
 
-/// `aclfs backup`: excludes objects from backups (docs/backup.md).
+/// `aclfs backup`: excludes objects from backups (docs/guide/backup.md).
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - workingDirectory: the path that the shell shows.

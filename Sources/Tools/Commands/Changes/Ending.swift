@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// Whether a command that changes a tree was asked to end. It does so between two objects, and says how to go on (docs/administration.md
+/// Whether a command that changes a tree was asked to end. It does so between two objects, and says how to go on (docs/guide/administration.md
 /// "Undo files").
 package final class Ending: Sendable {
     /// Asked by a signal to the process.

@@ -22,7 +22,7 @@ struct PlannedChange {
     var list: ACL?
     /// What the object does not get, against the command.
     var lacks: String?
-    /// Whether the object's list carries the mark `no_inherit` (docs/authorization.md Q25), and the command's user is told so.
+    /// Whether the object's list carries the mark `no_inherit` (docs/reference/authorization.md Q25), and the command's user is told so.
     var isProtected = false
 }
 

@@ -25,7 +25,7 @@ package struct AclExportRequest {
     }
 }
 
-/// `aclfs acl export`: the metadata of a tree as text (docs/export.md).
+/// `aclfs acl export`: the metadata of a tree as text (docs/guide/export.md).
 package enum AclExport {
     /// - Returns: the exit status: 0, 1 if an object could not be read, 2 if nothing is exported.
     package static func perform(_ request: AclExportRequest, sink: OutputSink = .standard) -> Int32 {

@@ -26,7 +26,7 @@ package struct AclDiffRequest {
     }
 }
 
-/// `aclfs acl diff`: where the metadata of two trees, or of a tree and an export, differ (docs/export.md "Comparing").
+/// `aclfs acl diff`: where the metadata of two trees, or of a tree and an export, differ (docs/guide/export.md "Comparing").
 package enum AclDiff {
     /// - Returns: the exit status: 0 the same, 1 different, 2 an error, as diff(1).
     package static func perform(_ request: AclDiffRequest, sink: OutputSink = .standard) -> Int32 {

@@ -48,7 +48,7 @@ package struct AclImportRequest {
     }
 }
 
-/// `aclfs acl import` and `aclfs acl copy`: objects get the metadata that an export, or another tree, states (docs/export.md "Importing").
+/// `aclfs acl import` and `aclfs acl copy`: objects get the metadata that an export, or another tree, states (docs/guide/export.md "Importing").
 package enum AclImport {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     package static func perform(

@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs acl remap`: another user or group in place of one, in lists and as owner and group (docs/export.md "Renaming users and groups").
+/// `aclfs acl remap`: another user or group in place of one, in lists and as owner and group (docs/guide/export.md "Renaming users and groups").
 package enum AclRemap {
     /// - Parameters:
     ///   - old: a user or a group, as an entry names it.

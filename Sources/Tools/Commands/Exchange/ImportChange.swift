@@ -89,11 +89,11 @@ final class ImportChange: TreeChange {
             // The user who wrote the file would have a program that runs as its new owner.
             if !setsID, kind != .directory { after.mode &= ~TreeState.setIDBits | (keepsOwners ? before.mode : 0) }
         } else if !keepsOwners, kind != .symlink {
-            // As every change of an owner does (docs/authorization.md 6.3).
+            // As every change of an owner does (docs/reference/authorization.md 6.3).
             after.mode &= ~TreeState.setIDBits
         }
         guard let list = stated.list, !ignored.contains(.acl) else { return after }
-        // Inherited entries of an export are those of another place (docs/authorization.md Q25).
+        // Inherited entries of an export are those of another place (docs/reference/authorization.md Q25).
         let isProtected = try before.list()?.isProtected == true && !list.isProtected
         switch list {
         case .none: return try after.with(isProtected ? ACL([], listFlags: ACL.noInherit) : nil)

@@ -35,7 +35,7 @@ package struct ChflagsArguments: Sendable, Hashable {
     }
 }
 
-/// `aclfs chflags`: macOS' chflags(1) (docs/authorization.md 6.6).
+/// `aclfs chflags`: macOS' chflags(1) (docs/reference/authorization.md 6.6).
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - sink: the streams.
@@ -44,7 +44,7 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
     return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
 }
 
-/// `explain` asks about no values, so its answer does not have this rule (docs/authorization.md 6.6).
+/// `explain` asks about no values, so its answer does not have this rule (docs/reference/authorization.md 6.6).
 /// - Returns: which of the flags need CAP_LINUX_IMMUTABLE, as a sentence; nil: none.
 private func rootsFlags(in changed: FileFlags) -> String? {
     let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)

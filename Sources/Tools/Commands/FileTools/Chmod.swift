@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/authorization.md 7.5, 7.6, Q9).
+/// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/reference/authorization.md 7.5, 7.6, Q9).
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - sink: the streams.
@@ -178,7 +178,7 @@ private final class Chmod<Files: ToolFiles> {
             let isLink = error == .opnotsupp && object.kind == .symlink
             if isLink { return refused(path, "Linux has no mode for symlinks") }
             let text = files.message(error, of: .chmod, on: node, path)
-            // `explain` asks about no bits, so its answer does not have this rule (docs/authorization.md 6.1).
+            // `explain` asks about no bits, so its answer does not have this rule (docs/reference/authorization.md 6.1).
             let isSetGroup = text == Errno.perm.text && mode & 0o2000 != 0 && !object.isDirectory
             return refused(path, isSetGroup ? "\(text): set-gid on a file needs membership in its group" : text)
         }
@@ -234,7 +234,7 @@ private final class Chmod<Files: ToolFiles> {
         let isFatal = result.diagnostics.contains(where: \.isFatal)
         if !isFatal, result.acl != acl { try files.exchangeACL(of: node, from: acl, to: result.acl) }
         for diagnostic in result.diagnostics { say(path, diagnostic.message) }
-        // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/authorization.md Q9).
+        // As macOS' code has it, against its manual page: 1 if any file is canonical (docs/reference/authorization.md Q9).
         if let isCanonical = result.isCanonical {
             if isCanonical { status = 1 }
             if arguments.verbosity > 0 {
@@ -254,13 +254,13 @@ private final class Chmod<Files: ToolFiles> {
 
     private func report(_ path: [UInt8]) { if arguments.verbosity > 0 { sink.line(escapedName(path)) } }
 
-    /// Reports a problem with one file, also with -f (docs/authorization.md 7.6).
+    /// Reports a problem with one file, also with -f (docs/reference/authorization.md 7.6).
     private func say(_ path: [UInt8], _ reason: String) {
         status = 1
         sink.complain(path, reason)
     }
 
-    /// Reports a refusal of the system. -f silences it, exit status included (docs/authorization.md 7.6).
+    /// Reports a refusal of the system. -f silences it, exit status included (docs/reference/authorization.md 7.6).
     private func refused(_ path: [UInt8], _ reason: @autoclosure () -> String) {
         if !arguments.isQuiet { say(path, reason()) }
     }

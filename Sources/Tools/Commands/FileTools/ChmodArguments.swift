@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// A command line of chmod (docs/authorization.md 7.5). No option parser reads it: `+a#` is no option, and `-w` is a mode.
+/// A command line of chmod (docs/reference/authorization.md 7.5). No option parser reads it: `+a#` is no option, and `-w` is a mode.
 package struct ChmodArguments: Sendable, Hashable {
     /// The requested change.
     package enum Change: Sendable, Hashable {
@@ -124,7 +124,7 @@ package struct ChmodArguments: Sendable, Hashable {
         guard suffix.isEmpty, inherited == 0 || verb[0] != UInt8(ascii: "-") else {
             throw UsageError("'\(escapedName(verb))' is none of +a +ai +a# +ai# -a -a# =a#")
         }
-        // All inherited entries count as one generation (docs/authorization.md 7.4).
+        // All inherited entries count as one generation (docs/reference/authorization.md 7.4).
         if inherited > 1 { warnings.append("'\(escapedName(verb))': generations of inheritance are not told apart") }
 
         func next(_ what: String) throws(UsageError) -> [UInt8] {
@@ -143,7 +143,7 @@ package struct ChmodArguments: Sendable, Hashable {
         }
     }
 
-    /// Decimal, octal with a leading 0, hexadecimal with 0x; 0 to 128 (docs/authorization.md 7.5, E_POSITION).
+    /// Decimal, octal with a leading 0, hexadecimal with 0x; 0 to 128 (docs/reference/authorization.md 7.5, E_POSITION).
     static func position(_ text: [UInt8]) throws(UsageError) -> Int {
         let (digits, radix): (String, Int)
         let whole = String(decoding: text, as: UTF8.self)

@@ -3,7 +3,7 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs ls`: the part of macOS' ls(1) that docs/authorization.md 7.2 describes.
+/// `aclfs ls`: the part of macOS' ls(1) that docs/reference/authorization.md 7.2 describes.
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - sink: the streams.
@@ -183,7 +183,7 @@ private final class Listing<Files: ToolFiles, Names: IdentityNames> {
         let attributes = listableAttributes(of: node)
         var mark = " "
         if let acl, !acl.entries.isEmpty || acl.isProtected { mark = "+" }
-        // `@` takes precedence over `+` (docs/authorization.md 7.2).
+        // `@` takes precedence over `+` (docs/reference/authorization.md 7.2).
         if !attributes.isEmpty { mark = "@" }
         var row = LongRow(mode: modeText(kind: status.kind, mode: status.mode) + mark)
         row.links = String(status.linkCount)

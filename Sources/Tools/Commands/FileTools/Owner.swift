@@ -4,7 +4,7 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs owner`: shows and changes the owner of objects, which may be a group (docs/identity.md "Owners").
+/// `aclfs owner`: shows and changes the owner of objects, which may be a group (docs/reference/identity.md "Owners").
 /// - Parameter arguments: after the command's name.
 /// - Returns: the exit status.
 package func runOwner(arguments: [[UInt8]]) -> Int32 {

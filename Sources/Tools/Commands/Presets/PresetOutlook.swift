@@ -1,6 +1,6 @@
 import Authorization
 
-/// What the people of a preset can do in its directory, decided by the rules of docs/authorization.md.
+/// What the people of a preset can do in its directory, decided by the rules of docs/reference/authorization.md.
 struct PresetOutlook {
     enum Person: String, CaseIterable {
         case owner

@@ -6,7 +6,7 @@ import Identity
 import LinuxSystem
 import ToolSupport
 
-/// `aclfs preset` (docs/presets.md). Each function returns the exit status.
+/// `aclfs preset` (docs/guide/presets.md). Each function returns the exit status.
 package enum Presets {
     package static let names = Preset.allCases.map(\.rawValue)
 

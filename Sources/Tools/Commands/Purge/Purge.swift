@@ -3,7 +3,7 @@ import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
-/// `aclfs purge`: removes what has not been used for some time from the caches of containers (docs/backup.md "Purging").
+/// `aclfs purge`: removes what has not been used for some time from the caches of containers (docs/guide/backup.md "Purging").
 package enum Purge {
     /// - Returns: the exit status: 0; 1 if something could not be removed, or a container that was named is in use; 2 if nothing was done.
     package static func perform(_ request: PurgeRequest, sink: OutputSink = .standard) -> Int32 {

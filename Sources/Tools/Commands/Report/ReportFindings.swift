@@ -95,7 +95,7 @@ struct FindingRules {
             add(.worldWritable, item.facts.mode.contains(.sticky) ? "with the sticky bit" : "")
         }
         let entries = item.entries
-        // A list that was set as a POSIX ACL has the denies and the order of its translation (docs/posix-acl.md "What is stored").
+        // A list that was set as a POSIX ACL has the denies and the order of its translation (docs/reference/posix-acl.md "What is stored").
         if !entries.contains(where: { Principal($0.guid) == .nobody }) {
             if let pair = shadowing(entries) { add(.shadowingDeny, "entry \(pair.0) before entry \(pair.1)") }
             if let pair = useless(entries) { add(.uselessDeny, "entry \(pair.1) after entry \(pair.0)") }

@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// The same facts for programs: a line of JSON for each (docs/report.md "JSON").
+/// The same facts for programs: a line of JSON for each (docs/guide/report.md "JSON").
 struct ReportLines {
     let report: ReportValue
     let names: any IdentityNames

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import Identity
 
-/// The page: HTML without anything from elsewhere (docs/report.md "The page").
+/// The page: HTML without anything from elsewhere (docs/guide/report.md "The page").
 struct ReportPage {
     /// What the page says of itself.
     struct Origin {

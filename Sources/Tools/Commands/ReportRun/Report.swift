@@ -26,7 +26,7 @@ package struct ReportRequest {
     }
 }
 
-/// `aclfs report`: who may do what where, as a page or as lines of JSON (docs/report.md).
+/// `aclfs report`: who may do what where, as a page or as lines of JSON (docs/guide/report.md).
 package enum Report {
     /// - Returns: the exit status: 0, 1 if something could not be read, 2 if there is no report.
     package static func perform(_ request: ReportRequest, sink: OutputSink = .standard) -> Int32 {

@@ -114,6 +114,6 @@ enum SourceChecks {
         guard SharedFileSystem.holds(path) else { return nil }
         return .note(
             shown, "other hosts or programs may change its file system",
-            do: "docs/mounting.md, \"Several hosts\", says what is exact then")
+            do: "docs/reference/mounting.md, \"Several hosts\", says what is exact then")
     }
 }

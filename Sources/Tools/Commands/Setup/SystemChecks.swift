@@ -33,7 +33,7 @@ enum SystemChecks {
         }
         if value == UInt8(ascii: "Y") { return .fine("io_uring", "FUSE may use it") }
         return .note(
-            "io_uring", "off for FUSE", do: "for faster requests: echo Y >\(path), before mounting (docs/transport.md)")
+            "io_uring", "off for FUSE", do: "for faster requests: echo Y >\(path), before mounting (docs/internals/transport.md)")
     }
 
     /// mount(8) looks for them in these directories only.
@@ -79,6 +79,6 @@ enum SystemChecks {
         else { return nil }
         return .note(
             "AppArmor", "has a profile of fusermount3, which allows some mount points only",
-            do: "if fusermount3 says that permission is denied: add the place to /etc/apparmor.d/local/fusermount3 (docs/mounting.md)")
+            do: "if fusermount3 is refused: add the place to /etc/apparmor.d/local/fusermount3 (docs/reference/mounting.md)")
     }
 }

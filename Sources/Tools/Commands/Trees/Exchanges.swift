@@ -4,7 +4,7 @@ import ControlProtocol
 import LinuxSystem
 
 // A command reads a list, and replaces it by another one. What others did in between stays: the request has the list that was read, and the
-// daemon refuses it if that is another one by now (docs/control.md "A change of what was read"). An earlier daemon knows no such request: there
+// daemon refuses it if that is another one by now (docs/reference/control.md "A change of what was read"). An earlier daemon knows no such request: there
 // the last change wins.
 extension ToolFiles {
     /// Reads a list to change it: bit for bit, whatever names the command and the daemon know.

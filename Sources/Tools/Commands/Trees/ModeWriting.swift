@@ -11,7 +11,7 @@ struct SetIDClaim {
     var isLiteral = false
 }
 
-/// The one way in which commands write a mode (docs/security.md "Commands on trees").
+/// The one way in which commands write a mode (docs/reference/security.md "Commands on trees").
 ///
 /// A file with a set-id bit runs as its owner or group, and its content is of any user who could write it. So such a bit is never written
 /// because a file had it once: its owner may be another now, and a write, which clears the bit, may have come between. A file keeps those that

@@ -37,7 +37,7 @@ package final class Refusals {
 }
 
 extension Explanation.Step {
-    /// A refusal in words, with the stage as docs/authorization.md 3.11 spells it.
+    /// A refusal in words, with the stage as docs/reference/authorization.md 3.11 spells it.
     /// - Parameter place: the path of a directory above the object, if that refuses.
     func refusal(place: [UInt8]?) -> String {
         let what = words.joined(separator: ",")

@@ -2,7 +2,7 @@ import ACLFormats
 import Authorization
 import LinuxSystem
 
-/// The options -R -H -L -P -h -x that chmod and chflags share (docs/authorization.md 7.5): which symlinks are followed, and how far the
+/// The options -R -H -L -P -h -x that chmod and chflags share (docs/reference/authorization.md 7.5): which symlinks are followed, and how far the
 /// walk goes.
 package struct WalkOptions: Sendable, Hashable {
     /// Which symlinks are followed with -R.

@@ -67,7 +67,7 @@ struct Owners: Hashable, Sendable {
 
 /// The attributes of a backing object that commands change.
 struct BackingAttributes: Hashable, Sendable {
-    /// As docs/record-format.md has it.
+    /// As docs/reference/record-format.md has it.
     var record: [UInt8]?
     /// The value of `system.posix_acl_access`.
     var access: [UInt8]?

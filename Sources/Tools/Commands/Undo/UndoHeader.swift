@@ -7,7 +7,7 @@ package struct UndoProblem: Error {
     init(_ message: String) { self.message = message }
 }
 
-/// The first line of an undo file (docs/administration.md "Undo files").
+/// The first line of an undo file (docs/guide/administration.md "Undo files").
 struct UndoHeader: Hashable {
     /// Where the changed objects are.
     enum Place: Hashable {

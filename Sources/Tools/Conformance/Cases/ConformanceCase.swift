@@ -1,6 +1,6 @@
 /// One line of a run: calls, and what they must give.
 public struct ConformanceCase: Sendable {
-    /// The numbers of the rules of docs/semantics.md that it shows.
+    /// The numbers of the rules of docs/reference/semantics.md that it shows.
     public var rules: [Int]
     /// The vector that it plays, such as "V001".
     public var vector: String?

@@ -1,8 +1,8 @@
-/// A numbered rule of docs/semantics.md.
+/// A numbered rule of docs/reference/semantics.md.
 public struct Rule: Sendable {
     /// Where the rule comes from.
     public enum Source: Hashable, Sendable {
-        /// Sections and questions of docs/authorization.md, with commas between.
+        /// Sections and questions of docs/reference/authorization.md, with commas between.
         case authorization(String)
         /// Another document of docs.
         case document(String)
@@ -36,7 +36,7 @@ extension Rule.Source {
             case .document(let name): if !documents.contains("docs/\(name)") { documents.append("docs/\(name)") }
             }
         }
-        let authorization = sections.isEmpty ? [] : ["docs/authorization.md \(sections.joined(separator: ", "))"]
+        let authorization = sections.isEmpty ? [] : ["docs/reference/authorization.md \(sections.joined(separator: ", "))"]
         return (authorization + documents).joined(separator: ", ")
     }
 }

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// The results as JSON (docs/conformance.md "As JSON").
+/// The results as JSON (docs/internals/conformance.md "As JSON").
 public enum ConformanceJSON {
     /// - Parameter mountpoint: as the command line named it.
     public static func report(_ mountpoint: [UInt8], _ results: [CaseResult]) -> JSON {

@@ -153,7 +153,7 @@ final class SubjectCalls {
         try path.withCStringTyped { (path) throws(Errno) in try Syscall.setxattr(.path(path), name, value) }
     }
 
-    /// On a busy machine the RELEASE of a handle that was closed may still be on its way, and be what is busy (docs/data-path.md).
+    /// On a busy machine the RELEASE of a handle that was closed may still be on its way, and be what is busy (docs/internals/data-path.md).
     private func openWhenFree(_ call: CallWords) throws(Errno) -> OwnedFile {
         for _ in 0..<200 {
             do throws(Errno) {

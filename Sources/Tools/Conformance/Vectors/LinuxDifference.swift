@@ -1,6 +1,6 @@
 import LinuxSystem
 
-/// Where a case becomes something else on a Linux mount. docs/vectors-on-linux.md says the same in words;
+/// Where a case becomes something else on a Linux mount. docs/reference/vectors-on-linux.md says the same in words;
 /// every rule that applies to a case is counted and printed, so that none is omitted silently.
 public struct LinuxDifference: Sendable {
     public enum Outcome: Sendable {

@@ -32,7 +32,7 @@ public struct LinuxExpectation: Sendable {
         }
     }
 
-    /// With the sysctl aclfs is stricter than macOS (docs/authorization.md Q23).
+    /// With the sysctl aclfs is stricter than macOS (docs/reference/authorization.md Q23).
     private static func isProtectedLink(_ vector: Vector, _ directory: [UInt32: VectorGroup]) throws -> Bool {
         guard vector.op.call == "link", KernelSettings.protectsHardLinks, let object = vector.object else { return false }
         var volume = VolumeState()

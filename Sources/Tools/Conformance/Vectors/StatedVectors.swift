@@ -1,4 +1,4 @@
-/// The vectors of Tests/Vectors/vectors.json, as values: the installed program carries them (docs/conformance.md "How it is built"). A test
+/// The vectors of Tests/Vectors/vectors.json, as values: the installed program carries them (docs/internals/conformance.md "How it is built"). A test
 /// compares all but the titles with that file.
 public enum StatedVectors {
     public static let all = v001to023 + v024to042 + v043to063 + v064to084

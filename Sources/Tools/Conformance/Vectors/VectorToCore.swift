@@ -134,7 +134,7 @@ extension VectorOp {
 }
 
 extension Vector {
-    /// The caller as the core sees it: with real ids for access(2) (docs/authorization.md 2.2, 9a.2).
+    /// The caller as the core sees it: with real ids for access(2) (docs/reference/authorization.md 2.2, 9a.2).
     public func credential(_ groups: [UInt32: VectorGroup]) -> VectorCredential {
         let usesReal = (op.call == "access" || op.call == "faccessat") && op.eaccess != true
         return VectorCredential(cred, groups: groups, usesRealIDs: usesReal)

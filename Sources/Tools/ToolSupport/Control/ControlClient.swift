@@ -108,7 +108,7 @@ package struct ControlClient: Sendable {
 
     /// Sends one request.
     /// - Parameters:
-    ///   - request: of the protocol (docs/control.md).
+    ///   - request: of the protocol (docs/reference/control.md).
     ///   - descriptors: sent along, two at most. A daemon that takes none gets the number of the first, and looks it up in /proc.
     /// - Returns: the answer.
     /// - Throws: there is no answer, or the daemon refused.

@@ -1,7 +1,7 @@
 import Glibc
 import LinuxSystem
 
-/// The directories of the control sockets (docs/control.md).
+/// The directories of the control sockets (docs/reference/control.md).
 package enum ControlPlace {
     /// - Parameter device: `MAJOR:MINOR`, as in the mount table.
     /// - Returns: the name of the mount's socket.

@@ -1,6 +1,6 @@
 import ACLFormats
 
-/// Makes every line of text on standard output and standard error (docs/security.md "What a terminal is shown").
+/// Makes every line of text on standard output and standard error (docs/reference/security.md "What a terminal is shown").
 ///
 /// Lines contain names, options, words of profiles and answers of daemons, which others chose. Bytes that could act on a terminal become
 /// `\x..` here, so that no caller can forget it. Escaped text stays as it is.

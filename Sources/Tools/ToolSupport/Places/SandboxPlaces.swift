@@ -2,7 +2,7 @@ import ACLFormats
 import ControlProtocol
 import LinuxSystem
 
-/// The places that show a share besides its mount point, which a sandbox has to hide (docs/sandbox-run.md).
+/// The places that show a share besides its mount point, which a sandbox has to hide (docs/guide/sandbox-run.md).
 package struct SandboxPlaces {
     /// A directory by its names from the root of its file system.
     package struct Place: Equatable {

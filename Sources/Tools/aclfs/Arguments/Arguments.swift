@@ -73,7 +73,7 @@ struct ConformanceArguments: ParsableCommand {
         commandName: "aclfs conformance", abstract: "Whether a mount behaves as documented.",
         usage: "aclfs conformance [--json] [--users NUMBER] MOUNTPOINT",
         discussion: """
-            Plays the rules of docs/semantics.md and the test vectors on a mount that is in use by no other process, as several users \
+            Plays the rules of docs/reference/semantics.md and the test vectors on a mount that is in use by no other process, as several users \
             for whom no accounts are needed, and prints TAP: a line for each case with the rule and the document that states it. It \
             needs root, works in a directory of its own, and removes that.
 
