@@ -18,7 +18,11 @@ let shim: [CSetting] = [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra"
 // Targets stand in the order of the layers (docs/internals/architecture.md): each imports only from above.
 let package = Package(
     name: "aclfs",
-    products: [.executable(name: "aclfs", targets: ["aclfs"])],
+    products: [
+        .executable(name: "aclfs", targets: ["aclfs"]),
+        // For other programs (Examples/decide).
+        .library(name: "Authorization", targets: ["Authorization"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
     ],

@@ -44,10 +44,9 @@ public enum Stage: Sendable, Hashable {
 public struct Decision: Sendable, Hashable {
     public var denial: DenialCode?
     public var stage: Stage
-    /// - Parameter stage: the last stage that granted a right.
     /// - Parameters:
-    ///   - code: the error for the caller.
-    ///   - stage: the stage that denies.
+    ///   - denial: the error for the caller; nil: allowed.
+    ///   - stage: the stage that denies, or the last one that granted a right.
     @inlinable public init(denial: DenialCode?, stage: Stage) { (self.denial, self.stage) = (denial, stage) }
     @inlinable public static func allow(_ stage: Stage) -> Decision { Decision(denial: nil, stage: stage) }
     @inlinable public static func deny(_ code: DenialCode, _ stage: Stage) -> Decision {

@@ -54,7 +54,11 @@ public struct KnownCredential: Credential, Sendable {
     public var groups: [UInt32]
     public var capabilities: Capabilities
     public var effectiveGroup: UInt32? { gid }
-    /// - Parameter capabilities: nil: all of root, and none of another user.
+    /// - Parameters:
+    ///   - uid: the user.
+    ///   - gid: the gid in force.
+    ///   - groups: the supplementary groups.
+    ///   - capabilities: nil: all of root, and none of another user.
     public init(uid: UInt32, gid: UInt32, groups: [UInt32] = [], capabilities: Capabilities? = nil) {
         (self.uid, self.gid, self.groups) = (uid, gid, groups)
         self.capabilities = capabilities ?? (uid == 0 ? .all : [])

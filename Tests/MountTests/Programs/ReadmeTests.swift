@@ -30,11 +30,58 @@ struct ReadmeTests {
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }
 
-    /// Its commands that make users, in a copy of /etc.
-    @Test func theUsersOfTheTutorialCanBeMade() throws {
-        let text = try String(contentsOf: Repository.top.appendingPathComponent("docs/guide/tutorial.md"), encoding: .utf8)
-        let commands = text.split(separator: "\n").filter { $0.hasPrefix("    sudo ") }.map { $0.dropFirst("    sudo ".count) }
-        #expect(commands.count == 5)
+    /// From the line of fstab to the restored file and to the colleague who leaves. Its script is the one that stands there.
+    @Test(.enabled(if: isInstalled("rsync"), "no rsync")) func theOfficeIsTrue() throws {
+        let examples = try DocumentExamples("docs/guide/office.md").sections.flatMap(\.examples)
+        #expect(examples.count >= 45)
+        let script = try #require(try Self.scripts("docs/guide/office.md").first { $0.contains("rsync ") })
+        try DocumentExamples.run(
+            examples, mountpoints: ["/srv/office"],
+            preparing: """
+                mount -t tmpfs tmpfs /var/lib && mkdir /srv/sbin /srv/cron && ln -s /srv/bin/aclfs /srv/sbin/mount.aclfs &&
+                mount --bind /srv/sbin /usr/sbin && touch /srv/fstab && mount --bind /srv/fstab /etc/fstab &&
+                mount --bind /srv/cron /etc/cron.daily && cat >/etc/cron.daily/office-backup <<'END' && chmod 755 /etc/cron.daily/*
+                \(script)
+                END
+                """)
+    }
+
+    @Test(.enabled(if: isInstalled("restic"), "no restic")) func theOtherBackupOfTheOfficeIsTrue() throws {
+        let script = try #require(try Self.scripts("docs/guide/office.md").first { $0.contains("restic ") })
+        let there = ["/srv", "/etc/aclfs"].reduce(script) { $0.replacingOccurrences(of: "\($1)/", with: "$TOP/") }
+        let scratch = try ScratchDirectory("restic")
+        let result = try Spawn.run([
+            "sh", "-ec",
+            """
+            export TOP=\(scratch.path) XDG_CACHE_HOME=\(scratch.path)/cache; mkdir -p $TOP/back/office; echo one >$TOP/back/office/file
+            echo secret >$TOP/restic-password; restic -q -r $TOP/backups/restic --password-file $TOP/restic-password init
+            (\(there))
+            rm $TOP/back/office/file
+            restic -q -r $TOP/backups/restic --password-file $TOP/restic-password restore latest --target /
+            cat $TOP/back/office/file
+            """,
+        ])
+        #expect(result.status == 0 && result.output == "one", "\(result)")
+    }
+
+    /// The scripts of a document.
+    private static func scripts(_ document: String) throws -> [String] {
+        let text = try String(contentsOf: Repository.top.appendingPathComponent(document), encoding: .utf8)
+        return text.components(separatedBy: "```sh\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
+    }
+
+    /// Commands that make users, and what follows in the life of one, in a copy of /etc.
+    @Test(
+        arguments: [
+            ("docs/guide/tutorial.md", 5, "alice staff\nbob staff\ncarol interns"),
+            ("docs/guide/office.md", 9, "alice staff\nbob\ncarol staff"),
+        ])
+    func theUsersCanBeMade(_ document: String, _ count: Int, _ groups: String) throws {
+        let text = try String(contentsOf: Repository.top.appendingPathComponent(document), encoding: .utf8)
+        let words = ["groupadd", "useradd", "usermod", "gpasswd"]
+        let commands = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { line in words.contains { line.hasPrefix("sudo \($0) ") } }.map { $0.dropFirst("sudo ".count) }
+        #expect(commands.count == count)
         let scratch = try ScratchDirectory("users")
         let script = """
             cp -a /etc \(scratch.path)/etc; mount --bind \(scratch.path)/etc /etc; mount -t tmpfs tmpfs /home
@@ -43,7 +90,7 @@ struct ReadmeTests {
             for user in alice bob carol; do id -nG $user; done
             """
         let result = try Spawn.run(["unshare", "--mount", "--propagation", "private", "sh", "-ec", script])
-        #expect(result.status == 0 && result.output == "alice staff\nbob staff\ncarol interns", "\(result)")
+        #expect(result.status == 0 && result.output.hasSuffix(groups), "\(result)")
     }
 
     /// Each section on a mount of its own, made by the commands of the first one.

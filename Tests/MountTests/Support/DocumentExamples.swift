@@ -49,8 +49,10 @@ struct DocumentExamples {
     }
 
     /// Runs examples in a mount namespace with a /srv that is nobody else's, where alice and bob are of the group staff and carol is an intern.
-    /// - Parameter mountpoints: what they mount.
-    static func run(_ examples: [Example], mountpoints: [String]) throws {
+    /// - Parameters:
+    ///   - mountpoints: what they mount.
+    ///   - preparing: what root does before, in a shell.
+    static func run(_ examples: [Example], mountpoints: [String], preparing: String = "true") throws {
         let accounts = try PrivateAccounts(
             users: ["alice": 501, "bob": 502, "carol": 503],
             groups: [20: .init(name: "staff", members: ["alice", "bob"]), 30: .init(name: "interns", members: ["carol"])])
@@ -70,6 +72,8 @@ struct DocumentExamples {
             mount -t tmpfs tmpfs /usr/local/share && mkdir /usr/local/share/aclfs && ln -s '\(profiles)' /usr/local/share/aclfs/sandbox
             """)
         #expect(prepared.status == 0, "\(prepared)")
+        let more = try run(.root, preparing)
+        #expect(more.status == 0, "\(more)")
         defer {
             for place in mountpoints { _ = try? run(.root, "/srv/bin/aclfs unmount \(place)") }
             _ = try? run(.root, "umount -l /srv")
