@@ -111,7 +111,7 @@ extension OpenOperations {
             try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
             size = 0
         }
-        opened.attach(try gaps.enterHandle(writableFile, size: size, intent, caller))
+        opened.attach(gaps.enterHandle(writableFile, size: size, intent, caller))
         if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
         return addHandle(opened)
     }
