@@ -85,12 +85,9 @@ extension AttributeOperations {
 
     /// SETATTR. No zeros are written meanwhile.
     func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
-        func performHere() throws(Errno) -> AttributeAnswer {
-            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
-        }
-        if let answer = try held.runUnlessHeld(caller, performHere) { return answer }
-        return try held.runHeldChange(id, caller) { [self] () throws(Errno) in
-            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
+        try held.run((id, changes, caller), caller, on: .object(id)) { [self] (input) throws(Errno) in
+            let (id, changes, caller) = input
+            return try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
     }
 

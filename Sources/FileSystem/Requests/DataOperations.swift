@@ -47,7 +47,7 @@ extension DataOperations {
             return try read(descriptor, into: buffer, offset: offset)
         }
         let size = buffer.count
-        let bytes = try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
+        let bytes = try held.runOnSpareThread(file, caller) { [self] () throws(Errno) in
             var bytes = [UInt8](repeating: 0, count: size)
             let count = try bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
@@ -109,17 +109,10 @@ extension DataOperations {
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, through file: OpenFile, _ caller: Caller
     ) throws(Errno) -> Int {
         guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
-        let key = file.node.object.key
-        if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
-            defer { share.dataPaths.unclaim(key) }
-            return try write(bytes, to: descriptor, at: position, caller)
-        }
-        let copy = Array(bytes)
-        return try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
-            try copy.withUnsafeBytes { bytes in
-                Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
-            }.get()
-        }
+        return try held.makeDataCall(
+            (LentBytes(bytes), descriptor, position, caller), of: file, caller, against: .request(from: backingIDs),
+            keeping: { ($0.0.kept, $0.1, $0.2, $0.3) }
+        ) { [self] (input) throws(Errno) in try write(input.0.bytes, to: input.1, at: input.2, input.3) }
     }
 
     /// - Parameter position: nil for the end of the file.
@@ -161,8 +154,7 @@ extension DataOperations {
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller, unlessKept: Bool = false) throws(Errno) {
         if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if unlessKept, judge.keepsSetID(caller) { return }
-        if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
-        try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
+        try held.run(file, caller, on: .object(file.node.id)) { [self] (file) throws(Errno) in try performClearSetID(of: file) }
     }
 
     private func performClearSetID(of file: OpenFile) throws(Errno) {
@@ -195,7 +187,9 @@ extension DataOperations {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
         let file = try handles.file(id)
         let descriptor = try file.descriptor()
-        return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+        return try held.makeDataCall((descriptor, offset, whence), of: file, caller, against: .request(from: backingIDs)) {
+            (input) throws(Errno) in
+            let (descriptor, offset, whence) = input
             let place = try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
             if place >= 0 { return place }
             // The kernel has counted past the last byte that a file can have. The end of a file counts as a hole.
@@ -211,17 +205,13 @@ extension DataOperations {
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
         let file = try handles.file(id)
-        let known = try held.runUnlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
-        let size =
-            if let known { known } else {
-                try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in
-                    try permitAllocation(file, mode: mode, offset: offset, caller)
-                }
-            }
+        let size = try held.run((file, mode, offset, caller), caller, on: .object(file.node.id)) { [self] (input) throws(Errno) in
+            try permitAllocation(input.0, mode: input.1, offset: input.2, input.3)
+        }
         let descriptor = try file.descriptor()
         defer { kernel.invalidateContent(of: file.node.object) }
         try waiting { () throws(Errno) in
-            try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+            try held.makeDataCall(caller, of: file, caller, against: .request(from: backingIDs)) { (caller) throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
@@ -266,9 +256,9 @@ extension DataOperations {
         defer { kernel.invalidateContent(of: to.node.object) }
         try clearSetIDBeforeWriting(to: to, caller, unlessKept: true)
         let (input, output) = (try from.descriptor(), try to.descriptor())
-        let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
+        let other = from.node.object.key == to.node.object.key ? nil : from
         let count = try waiting { () throws(Errno) in
-            try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
+            try held.makeDataCall(caller, of: to, and: other, caller, against: .any) { (caller) throws(Errno) in
                 // On a spare thread, a piece that ends before the caller's deadline.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
                 return try allocateBlocks(for: caller) { () throws(Errno) in

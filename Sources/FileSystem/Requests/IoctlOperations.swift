@@ -70,10 +70,8 @@ extension IoctlOperations {
     private func setFlags(
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
-        func performHere() throws(Errno) { try performSetFlags(node, caller, known: known, bits, encode) }
-        if try held.runUnlessHeld(caller, performHere) != nil { return }
-        try held.runHeldChange(node.id, caller) { [self] () throws(Errno) in
-            try performSetFlags(node, caller, known: known, bits, encode)
+        try held.run((node, caller, known, bits, encode), caller, on: .object(node.id)) { [self] (input) throws(Errno) in
+            try performSetFlags(input.0, input.1, known: input.2, input.3, input.4)
         }
     }
 

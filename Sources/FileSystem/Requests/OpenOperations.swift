@@ -82,15 +82,12 @@ extension OpenOperations {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
             return try performOpen(node, flags: flags, mayRetry: mayRetry, nil, caller)
         }
-        func performHere() throws(Errno) -> Opening {
-            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
-                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
-            }
-        }
-        if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
-        // Opening has to clear set-id bits on a file that may be held.
-        return try held.runHeldChange(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
-            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+        // Opening may have to clear set-id bits on a file that may be held.
+        return try held.run(
+            (node, flags, mayRetry, caller), caller, on: .object(node.id), discard: { [self] in gaps.release($0.handle) }
+        ) { [self] (input) throws(Errno) in
+            let (node, flags, mayRetry, caller) = input
+            return try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
                 try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
@@ -108,7 +105,7 @@ extension OpenOperations {
         var size = object.status.size
         if intent.contains(.truncate) {
             defer { kernel.invalidateContent(of: node.object) }
-            try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
+            try held.makeDataCall(opened, of: opened, caller, against: .any) { (opened) throws(Errno) in try opened.truncate() }
             size = 0
         }
         opened.attach(gaps.enterHandle(writableFile, size: size, intent, caller))

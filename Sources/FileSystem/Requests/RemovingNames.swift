@@ -8,28 +8,17 @@ extension NameOperations {
     func remove(
         _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
     ) throws(Errno) {
-        try removeWhenFree(name, in: parent, directory: isDirectory, caller)
+        let name = LentName(name, in: parent)
+        try held.run(
+            (name, isDirectory, caller), caller, on: .names([name]), keeping: { ($0.0.kept, $0.1, $0.2) }
+        ) { [self] (input) throws(Errno) in try performRemove(input.0, directory: input.1, input.2) }
         try durable.finishNames(in: parent)
     }
 
-    private func removeWhenFree(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
-    ) throws(Errno) {
-        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
-            try performRemove(name, in: parent, directory: isDirectory, caller)
-        }
-        if isDone != nil { return }
-        let copy = name.copied
-        try held.runHeldNameChange(caller, { () throws(Errno) in try held.findHeldNames([(copy, parent)]) }) { [self] () throws(Errno) in
-            try copy.asName { (name) throws(Errno) in try performRemove(name, in: parent, directory: isDirectory, caller) }
-        }
-    }
-
-    private func performRemove(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
-    ) throws(Errno) {
+    private func performRemove(_ lent: LentName, directory isDirectory: Bool, _ caller: Caller) throws(Errno) {
+        let name = lent.characters
         try share.withNamesHeld { () throws(Errno) in
-            let directory = try loader.load(parent)
+            let directory = try loader.load(lent.parent)
             let object = try loader.child(name, of: directory)
             if isDirectory { try loader.requireOpenGate(of: object.object) }
             if directory.isOvermounted { throw .noent }

@@ -44,7 +44,10 @@ extension GapReservations {
         let size = try Syscall.statx(descriptor.rawValue).size
         let close = writableFile.noteClose(size: size, by: caller)
         if close.isRepeated { share.writableFiles.times.discard(writableFile.key) }
-        guard close.hasExtended else { return _ = requestZeros(of: writableFile) }
+        guard close.hasExtended else {
+            _ = requestZeros(of: writableFile)
+            return
+        }
         defer {
             share.writableFiles.times.noteClose(writableFile.key)
             if requestZeros(of: writableFile) { kernel.invalidateAttributes(of: file.node) }
