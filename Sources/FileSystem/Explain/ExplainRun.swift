@@ -28,7 +28,6 @@ struct ExplainRun<C: Credential> {
 
     let explainer: Explainer
     var credential: C
-    let volume: VolumeState
     private var steps: [RawStep] = []
     private var considered: [RawEntry] = []
     private var notes: [String] = []
@@ -42,7 +41,7 @@ struct ExplainRun<C: Credential> {
     private(set) var failure: String?
 
     init(explainer: Explainer, credential: C) {
-        (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.presentVolume)
+        (self.explainer, self.credential) = (explainer, credential)
     }
 
     mutating func judge(_ question: ExplainQuestion) throws(Errno) {
@@ -247,7 +246,7 @@ struct ExplainRun<C: Credential> {
     /// Asks the gate in front of special files (docs/reference/security.md) and records the step.
     /// - Returns: whether the gate denies.
     private mutating func askGate(_ object: ObjectState, at place: Explanation.Place) -> Bool {
-        guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
+        guard let answer = explainer.judge.inquireFinding(object, by: credential) else { return false }
         steps.append(
             RawStep(
                 place: place, words: rightWords(answer.rights, isDirectory: false), decision: answer.decision, entry: nil,
@@ -268,10 +267,8 @@ struct ExplainRun<C: Credential> {
         _ operation: Operation, _ operands: Operands, _ places: [ObjectRole: Explanation.Place], word: String
     ) -> Bool {
         let facts = operands.facts
-        var settings = volume
-        if case .link = operation { settings.protectsHardLinks = KernelSettings.protectsHardLinks }
-        var inquiry = Inquiry(credential, on: settings, sandbox: operands.confinement, observer: RecordingObserver())
-        let decision = inquiry.authorize(operation, facts)
+        let subject = credential
+        let (decision, observer) = explainer.judge.inquire(operation, operands, RecordingObserver(), asksKernel: true) { _ in subject }
         func place(_ role: ObjectRole) -> Explanation.Place {
             // With both names in one directory, the directory of the old name has both roles.
             places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
@@ -281,7 +278,7 @@ struct ExplainRun<C: Credential> {
         considered = []
         var check: Check?
         var posix: (role: ObjectRole, entry: PosixACL.Entry, mask: UInt16)?
-        for event in inquiry.observer.events {
+        for event in observer.events {
             switch event {
             case .check(let asked):
                 check = asked
