@@ -249,7 +249,7 @@ extension ControlServer {
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),
             sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, paths: facts.paths(), cache: cache,
-            zeroFill: fileSystem.operations.gaps.status, data: fileSystem.data.status,
+            zeroFill: fileSystem.operations.gaps.status, data: fileSystem.files.status,
             counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
     }
 }

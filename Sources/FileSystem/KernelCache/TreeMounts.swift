@@ -113,7 +113,7 @@ public final class TreeMounts: Sendable {
 
     /// Whether a confined mount of this one has a file open for writing.
     func writesThroughView(of kernel: KernelView) -> Bool {
-        members.withLock { $0 }.contains { $0.base === kernel && $0.kernel.handles.hasWritableFile }
+        members.withLock { $0 }.contains { $0.base === kernel && $0.kernel.files.hasWritableFile }
     }
 
     /// The confined mounts: they judge by names, so they must learn of renames.

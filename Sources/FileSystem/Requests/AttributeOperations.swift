@@ -15,15 +15,14 @@ final class AttributeOperations: Sendable {
     let share: Share
     let gaps: GapReservations
     let metadata: MetadataChanges
-    let handles: HandleTable
-    let accessTimes: AccessTimes
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
-        metadata: MetadataChanges, handles: HandleTable, accessTimes: AccessTimes
+        metadata: MetadataChanges, files: OpenFiles
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.accessTimes) = (
-            loader, judge, kernel, held, share, gaps, metadata, handles, accessTimes
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.files) = (
+            loader, judge, kernel, held, share, gaps, metadata, files
         )
     }
 }
@@ -38,7 +37,7 @@ extension AttributeOperations {
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             let operands = Operands(object: object)
-            if let handle, let file = try? handles.file(handle), file.node.id == id,
+            if let handle, let file = try? files.file(handle), file.node.id == id,
                 !judge.decide(.stat, operands, caller).isAllowed
             {
                 return kernel.uncacheableAttributes(of: object)
@@ -61,7 +60,7 @@ extension AttributeOperations {
             let object = try loader.load(id)
             try judge.permit(.readLink, Operands(object: object), caller, about: object)
             // Bound to a name, so that the descriptor outlives the call.
-            let place = accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
+            let place = files.accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
         }
     }
@@ -184,7 +183,7 @@ extension AttributeOperations {
         }
         if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
         guard changes.accessTime == nil, changes.modificationTime == nil, let node = object.node else { return false }
-        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+        return files.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
@@ -192,20 +191,20 @@ extension AttributeOperations {
     /// which is less access.
     private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
-        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+        return files.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/reference/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
-        let file = try handles.file(handle)
+        let file = try files.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
     /// Whether a file that the caller has made and given away takes the present time (docs/reference/authorization.md Q4): touch(1) makes a file, sets its
     /// times, and closes it. The request names no handle.
     private func mayTouchHandedOver(_ object: ObjectState, _ caller: Caller) -> Bool {
-        guard object.facts.owner != caller.uid, let node = object.node, let file = handles.handedOver(node, by: caller.uid) else {
+        guard object.facts.owner != caller.uid, let node = object.node, let file = files.handedOver(node, by: caller.uid) else {
             return false
         }
         return (try? judge.permit(.touch, through: file, flags: object.facts.flags)) != nil

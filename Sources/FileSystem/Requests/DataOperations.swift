@@ -17,17 +17,15 @@ final class DataOperations: Sendable {
     let durable: DurableCalls
     let gaps: GapReservations
     let metadata: MetadataChanges
-    let handles: HandleTable
-    let backingIDs: BackingIDs
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, durable: DurableCalls,
-        gaps: GapReservations, metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
+        gaps: GapReservations, metadata: MetadataChanges, files: OpenFiles
     ) {
         (
-            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.handles,
-            self.backingIDs
-        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, handles, backingIDs)
+            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.files
+        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, files)
     }
 }
 
@@ -35,7 +33,7 @@ extension DataOperations {
     func read(
         _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
     ) throws(Errno) -> Int {
-        let file = try handles.file(id)
+        let file = try files.file(id)
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
         // Unless the kernel moves data past the daemon, no caller can hold the file.
@@ -79,7 +77,7 @@ extension DataOperations {
         _ id: HandleID, _ bytes: UnsafeRawBufferPointer, offset: Int64, flags: Int32, clearsSetID: Bool,
         _ caller: Caller
     ) throws(Errno) -> Int {
-        let file = try handles.file(id)
+        let file = try files.file(id)
         // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
         let appends = flags & OpenFlag.append != 0 || appendsByCall(file, caller)
         var addsAtEnd = appends
@@ -110,7 +108,7 @@ extension DataOperations {
     ) throws(Errno) -> Int {
         guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
         return try held.makeDataCall(
-            (LentBytes(bytes), descriptor, position, caller), of: file, caller, against: .request(from: backingIDs),
+            (LentBytes(bytes), descriptor, position, caller), of: file, caller, against: .request(from: files.backingIDs),
             keeping: { ($0.0.kept, $0.1, $0.2, $0.3) }
         ) { [self] (input) throws(Errno) in try write(input.0.bytes, to: input.1, at: input.2, input.3) }
     }
@@ -167,14 +165,14 @@ extension DataOperations {
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
         // Bound to a name, so that the descriptor outlives the call.
-        let descriptor = try handles.file(id).descriptor()
+        let descriptor = try files.file(id).descriptor()
         try waiting { () throws(Errno) in
             if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
         }
     }
 
     func syncDirectory(_ id: HandleID) throws(Errno) {
-        let directory = try handles.directory(id)
+        let directory = try files.directory(id)
         try waiting { () throws(Errno) in try Syscall.fsync(directory.descriptor.rawValue) }
     }
 
@@ -185,9 +183,9 @@ extension DataOperations {
 
     func seek(_ id: HandleID, offset: Int64, whence: Int32, _ caller: Caller) throws(Errno) -> Int64 {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
-        let file = try handles.file(id)
+        let file = try files.file(id)
         let descriptor = try file.descriptor()
-        return try held.makeDataCall((descriptor, offset, whence), of: file, caller, against: .request(from: backingIDs)) {
+        return try held.makeDataCall((descriptor, offset, whence), of: file, caller, against: .request(from: files.backingIDs)) {
             (input) throws(Errno) in
             let (descriptor, offset, whence) = input
             let place = try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
@@ -204,14 +202,14 @@ extension DataOperations {
     func allocate(
         _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
     ) throws(Errno) {
-        let file = try handles.file(id)
+        let file = try files.file(id)
         let size = try held.run((file, mode, offset, caller), caller, on: .object(file.node.id)) { [self] (input) throws(Errno) in
             try permitAllocation(input.0, mode: input.1, offset: input.2, input.3)
         }
         let descriptor = try file.descriptor()
         defer { kernel.invalidateContent(of: file.node.object) }
         try waiting { () throws(Errno) in
-            try held.makeDataCall(caller, of: file, caller, against: .request(from: backingIDs)) { (caller) throws(Errno) in
+            try held.makeDataCall(caller, of: file, caller, against: .request(from: files.backingIDs)) { (caller) throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
@@ -246,7 +244,7 @@ extension DataOperations {
     func copy(
         from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
     ) throws(Errno) -> Int {
-        let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
+        let (from, to) = (try files.file(source.handle), try files.file(destination.handle))
         try judge.permit(.read, through: from)
         // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which
         // adds at the end.

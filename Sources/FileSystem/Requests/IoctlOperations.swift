@@ -19,14 +19,14 @@ final class IoctlOperations: Sendable {
     let share: Share
     let metadata: MetadataChanges
     let durable: DurableCalls
-    let handles: HandleTable
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, held: HeldCalls, share: Share, metadata: MetadataChanges, durable: DurableCalls,
-        handles: HandleTable
+        files: OpenFiles
     ) {
-        (self.loader, self.judge, self.held, self.share, self.metadata, self.durable, self.handles) = (
-            loader, judge, held, share, metadata, durable, handles
+        (self.loader, self.judge, self.held, self.share, self.metadata, self.durable, self.files) = (
+            loader, judge, held, share, metadata, durable, files
         )
     }
 }
@@ -36,7 +36,7 @@ extension IoctlOperations {
         _ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller
     ) throws(Errno) -> [UInt8] {
         guard let command = FlagCommand(rawValue: command) else { throw .notty }
-        let node = try handles.node(id)
+        let node = try files.node(id)
         switch command {
         case .getFlags:
             return littleEndian(Self.inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))

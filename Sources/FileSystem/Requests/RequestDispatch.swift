@@ -324,7 +324,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func releasedir(
         _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
     ) {
-        fs.handles.remove(handle)
+        fs.files.remove(handle)
         reply.answer()
     }
 

@@ -15,16 +15,14 @@ final class GapReservations: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
-    let handles: HandleTable
+    let files: OpenFiles
     let options: MountOptions
-    let backingIDs: BackingIDs
 
     init(
-        loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
-        backingIDs: BackingIDs
+        loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, files: OpenFiles, options: MountOptions
     ) {
-        (self.loader, self.kernel, self.held, self.share, self.handles, self.options, self.backingIDs) = (
-            loader, kernel, held, share, handles, options, backingIDs
+        (self.loader, self.kernel, self.held, self.share, self.files, self.options) = (
+            loader, kernel, held, share, files, options
         )
     }
 }
@@ -38,7 +36,7 @@ extension GapReservations {
     /// - Throws: what close(2) is to return: no space, no quota, or `intr`.
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
-        let file = try handles.file(id)
+        let file = try files.file(id)
         guard let writableFile = file.writableFile else { return }
         let descriptor = try file.descriptor()
         let size = try Syscall.statx(descriptor.rawValue).size
@@ -90,9 +88,7 @@ extension GapReservations {
 
     /// Removes a handle. After the last one that could write, queues the file for zeros.
     func release(_ id: HandleID) {
-        let file = try? handles.file(id)
-        handles.remove(id)
-        guard let file, let writableFile = file.writableFile else { return }
+        guard let file = files.remove(id), let writableFile = file.writableFile else { return }
         let size = (try? Syscall.statx(file.pathDescriptor.rawValue).size) ?? 0
         if options.zeroFill != .off { _ = requestZeros(of: writableFile) }
         restoreTimeUnlessHeld(writableFile, file)
@@ -108,7 +104,7 @@ extension GapReservations {
     /// Restores the mtime that the file's close moved. The handle itself moves no data any more, but readers may hold the file.
     private func restoreTimeUnlessHeld(_ writableFile: WritableFile, _ file: OpenFile) {
         guard writableFile.mayRestoreTime else { return }
-        if share.dataPaths.claim(writableFile.key, against: .request(from: backingIDs)) {
+        if share.dataPaths.claim(writableFile.key, against: .request(from: files.backingIDs)) {
             defer { share.dataPaths.unclaim(writableFile.key) }
             return restoreTime(writableFile, file)
         }
@@ -146,7 +142,7 @@ extension GapReservations {
         share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
             let opening = try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in try body(writableFile) }
-            if (try? handles.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
+            if (try? files.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
             // The daemon may not learn of what is written from now on.
             kernel.invalidateElsewhere(node.object)
             return opening
