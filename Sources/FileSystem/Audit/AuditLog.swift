@@ -38,9 +38,7 @@ public final class AuditLog: Sendable {
     ///   - mountpoint: the path that the lines name.
     ///   - report: writes one line to the daemon's own log.
     /// - Throws: the errno of open(2); `exist` if the file has another owner, is writable by others, or is no regular file.
-    public init(
-        _ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void
-    ) throws(Errno) {
+    public init(_ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void) throws(Errno) {
         state = Monitor(State(lines: FairLines(.init(all: words.limit, ofUser: words.userLimit))))
         names = AuditNames()
         (self.words, path, self.mountpoint, self.report) = (words, words.log ?? "", mountpoint, report)

@@ -64,9 +64,7 @@ struct ExplainRun<C: Credential> {
         try judgeObject(question, object, parent: parent)
     }
 
-    private mutating func judgeCreation(
-        _ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState
-    ) throws(Errno) {
+    private mutating func judgeCreation(_ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState) throws(Errno) {
         if try childIfThere(question.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
         }
@@ -78,9 +76,7 @@ struct ExplainRun<C: Credential> {
         ask(.create(creation), operands, [.parent: Explanation.Place(depth: question.path.count - 1)], word: call.rawValue)
     }
 
-    private mutating func judgeObject(
-        _ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?
-    ) throws(Errno) {
+    private mutating func judgeObject(_ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?) throws(Errno) {
         let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("the object is a symbolic link: the link itself is judged, not what it leads to") }
@@ -202,9 +198,7 @@ struct ExplainRun<C: Credential> {
     /// Walks to the directory of the last name, and asks for search in each directory.
     /// - Parameter first: a path whose directories have been asked already.
     /// - Returns: nil if a search is denied.
-    private mutating func walkToParent(
-        of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil
-    ) throws(Errno) -> ObjectState? {
+    private mutating func walkToParent(of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil) throws(Errno) -> ObjectState? {
         var current = try top()
         for depth in path.indices {
             if current.facts.kind == .symlink {

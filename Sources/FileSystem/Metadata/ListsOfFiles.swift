@@ -63,9 +63,7 @@ extension MetadataChanges {
         return (own.device, own.inode) == (callers.device, callers.inode)
     }
 
-    private func changeLists(
-        of names: [[UInt8]], in node: Node, _ change: ListChange, _ caller: Caller
-    ) -> [ListsAnswer.Outcome] {
+    private func changeLists(of names: [[UInt8]], in node: Node, _ change: ListChange, _ caller: Caller) -> [ListsAnswer.Outcome] {
         var outcomes = [ListsAnswer.Outcome](repeating: .left, count: names.count)
         // A file that stays as it is needs no lock that excludes decisions. The look-ups are kept for the changes.
         var objects: [BackingObject] = []
@@ -111,9 +109,7 @@ extension MetadataChanges {
     }
 
     /// - Parameter body: what it throws is found again, and told, by the request of the one file.
-    private func outcome(
-        of name: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> ListsAnswer.Outcome
-    ) -> ListsAnswer.Outcome {
+    private func outcome(of name: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> ListsAnswer.Outcome) -> ListsAnswer.Outcome {
         do throws(Errno) { return try name.withCName(body) } catch { return .left }
     }
 

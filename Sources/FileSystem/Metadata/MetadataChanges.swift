@@ -90,9 +90,7 @@ extension MetadataChanges {
     }
 
     /// Stores a record, and invalidates the kernel's caches even if that fails.
-    func changeRecord(
-        of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
-    ) throws(Errno) {
+    func changeRecord(of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller) throws(Errno) {
         do throws(Errno) {
             try held.makeCall(on: object) { () throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in try loader.tree.write(record, to: object.descriptor.rawValue) }

@@ -101,9 +101,7 @@ final class OpenDirectory: Sendable {
     let wasListedBefore: Bool
     private let charge: HandleQuota.Charge
 
-    init(
-        node: Node, descriptor: SharedDescriptor, _ position: ListingPosition, _ charge: HandleQuota.Charge, cache: KernelCache
-    ) {
+    init(node: Node, descriptor: SharedDescriptor, _ position: ListingPosition, _ charge: HandleQuota.Charge, cache: KernelCache) {
         (self.node, self.descriptor, self.charge) = (node, descriptor, charge)
         self.position = Lock(position)
         listing = UnusedListing(of: node, cache)

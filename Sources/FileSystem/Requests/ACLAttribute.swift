@@ -17,9 +17,7 @@ extension XattrOperations {
         return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames(judge.identities, for: caller.payer))
     }
 
-    func setACL(
-        of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
-    ) throws(Errno) {
+    func setACL(of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller) throws(Errno) {
         let isDirectory = try loader.node(id).object.kind == .directory
         let acl: ACL
         do {

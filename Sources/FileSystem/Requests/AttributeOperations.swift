@@ -145,9 +145,7 @@ extension AttributeOperations {
 
     /// Changes a size alone. The decision is made under the metadata lock, the call without it, because a large file may take long. A
     /// revocation in between comes after a call that has begun before.
-    private func resize(
-        _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
-    ) throws(Errno) -> AttributeAnswer {
+    private func resize(_ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         let object = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -173,9 +171,7 @@ extension AttributeOperations {
     /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
     /// (docs/reference/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
     /// writable handle.
-    private func isIssuedByKernel(
-        _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
-    ) -> Bool {
+    private func isIssuedByKernel(_ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
         let current = UInt32(judge.posix.shownMode(object.facts).rawValue)
         guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {

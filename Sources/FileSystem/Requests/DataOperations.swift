@@ -30,9 +30,7 @@ final class DataOperations: Sendable {
 }
 
 extension DataOperations {
-    func read(
-        _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
-    ) throws(Errno) -> Int {
+    func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller) throws(Errno) -> Int {
         let file = try files.file(id)
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
@@ -57,9 +55,7 @@ extension DataOperations {
         return bytes.count
     }
 
-    private func read(
-        _ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
-    ) throws(Errno) -> Int {
+    private func read(_ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
         // The kernel asks for whole pages, and refuses a read past the last byte that a file can have.
         let most = offset < 0 ? buffer.count : min(buffer.count, Int(Int64.max - offset))
         var total = 0
@@ -199,9 +195,7 @@ extension DataOperations {
     /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
     /// beyond the end (docs/reference/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
     /// meanwhile: reserving changes no byte.
-    func allocate(
-        _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
-    ) throws(Errno) {
+    func allocate(_ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller) throws(Errno) {
         let file = try files.file(id)
         let size = try held.run((file, mode, offset, caller), caller, on: .object(file.node.id)) { [self] (input) throws(Errno) in
             try permitAllocation(input.0, mode: input.1, offset: input.2, input.3)
@@ -241,9 +235,7 @@ extension DataOperations {
         return loader.tree.copiesBytes(device: to.node.object.key.device)
     }
 
-    func copy(
-        from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
-    ) throws(Errno) -> Int {
+    func copy(from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller) throws(Errno) -> Int {
         let (from, to) = (try files.file(source.handle), try files.file(destination.handle))
         try judge.permit(.read, through: from)
         // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which

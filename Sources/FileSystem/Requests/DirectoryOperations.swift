@@ -72,9 +72,7 @@ extension DirectoryOperations {
     }
 
     /// READDIR: adds the names from `offset` on to the reply.
-    func list(
-        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
-    ) throws(Errno) {
+    func list(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller) throws(Errno) {
         let directory = try files.directory(id)
         // The next request on the handle proves that the kernel has used the last listing (R5).
         directory.listing.markUsed()
@@ -92,9 +90,7 @@ extension DirectoryOperations {
 
     /// READDIRPLUS: as `list`, and exposes the objects if every caller may search the directory. Otherwise the entries have no node (R6).
     /// - Returns: the nodes that were exposed; each counts as a look-up.
-    func listWithEntries(
-        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
-    ) throws(Errno) -> [NodeID] {
+    func listWithEntries(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller) throws(Errno) -> [NodeID] {
         let directory = try files.directory(id)
         directory.listing.markUsed()
         directory.listing.begin()

@@ -32,9 +32,7 @@ final class IoctlOperations: Sendable {
 }
 
 extension IoctlOperations {
-    func ioctl(
-        _ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller
-    ) throws(Errno) -> [UInt8] {
+    func ioctl(_ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller) throws(Errno) -> [UInt8] {
         guard let command = FlagCommand(rawValue: command) else { throw .notty }
         let node = try files.node(id)
         switch command {

@@ -18,9 +18,7 @@ final class LookupOperations: Sendable {
 }
 
 extension LookupOperations {
-    func lookup(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> LookupAnswer {
+    func lookup(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) throws(Errno) -> LookupAnswer {
         let awaited = awaitForget(of: name, in: parent, caller)
         return try held.passGates(caller) { () throws(Errno) in
             try share.lock.withReadLock { () throws(Errno) in try lookupLocked(name, in: parent, awaited, caller) }

@@ -193,9 +193,7 @@ extension OpenOperations {
     }
 
     /// Opens the object of an entry. If that fails, the look-up of the entry is not counted.
-    private func openEntry(
-        _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
-    ) throws(Errno) -> (Entry, Opening) {
+    private func openEntry(_ entry: Entry, _ open: (Node) throws(Errno) -> Opening) throws(Errno) -> (Entry, Opening) {
         do throws(Errno) {
             let node = try loader.node(entry.node)
             let opening = try open(node)
@@ -209,17 +207,13 @@ extension OpenOperations {
         }
     }
 
-    func openUnnamed(
-        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> (Entry, Opening) {
+    func openUnnamed(in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
         try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try openUnnamedLocked(in: parent, flags: flags, mode: mode, caller) }
         }
     }
 
-    private func openUnnamedLocked(
-        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> (Entry, Opening) {
+    private func openUnnamedLocked(in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
         let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)

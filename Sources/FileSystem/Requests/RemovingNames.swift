@@ -5,9 +5,7 @@ import LinuxSystem
 
 extension NameOperations {
     /// UNLINK and RMDIR. The object that is judged is the one that is removed: the kernel holds the directory's lock meanwhile.
-    func remove(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller
-    ) throws(Errno) {
+    func remove(_ name: UnsafePointer<CChar>, in parent: NodeID, directory isDirectory: Bool, _ caller: Caller) throws(Errno) {
         let name = LentName(name, in: parent)
         try held.run(
             (name, isDirectory, caller), caller, on: .names([name]), keeping: { ($0.0.kept, $0.1, $0.2) }

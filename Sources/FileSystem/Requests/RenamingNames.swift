@@ -66,9 +66,7 @@ extension NameOperations {
         }
     }
 
-    func link(
-        _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> Entry {
+    func link(_ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) throws(Errno) -> Entry {
         let name = LentName(name, in: parent)
         let entry = try held.run(
             (id, name, caller), caller, on: .names([name], besides: id), keeping: { ($0.0, $0.1.kept, $0.2) },

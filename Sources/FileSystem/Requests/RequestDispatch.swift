@@ -63,9 +63,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     // MARK: Names
 
-    override public func lookup(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
-    ) {
+    override public func lookup(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply) {
         switch outcome({ () throws(Errno) in try operations.lookups.lookup(name, in: parent, caller) }) {
         case .success(.found(let entry)): answer(reply) { entry }
         case .success(.absent(let seconds)): reply.absent(validFor: seconds)
@@ -82,9 +80,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         answer(reply) { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) }
     }
 
-    override public func mkdir(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply
-    ) {
+    override public func mkdir(_ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply) {
         answer(reply) { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }
     }
 
@@ -103,15 +99,11 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         answer(reply) { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }
     }
 
-    override public func unlink(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func unlink(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
         reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) }
     }
 
-    override public func rmdir(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func rmdir(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
         reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) }
     }
 
@@ -126,21 +118,15 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     // MARK: Attributes
 
-    override public func getattr(
-        _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
-    ) {
+    override public func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
         answer(reply, caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) }
     }
 
-    override public func statx(
-        _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
-    ) {
+    override public func statx(_ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply) {
         answer(reply, caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) }
     }
 
-    override public func setattr(
-        _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
-    ) {
+    override public func setattr(_ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply) {
         reply.send { () throws(Errno) in
             try operations.durable.change(node) { () throws(Errno) in try operations.attributes.setAttributes(node, changes, caller) }
         }
@@ -171,9 +157,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func getxattr(
-        _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
-    ) {
+    override public func getxattr(_ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply) {
         answer(reply, caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) }
     }
 
@@ -181,9 +165,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         answer(reply, caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) }
     }
 
-    override public func removexattr(
-        _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func removexattr(_ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply) {
         reply.send { () throws(Errno) in
             try operations.durable.change(node) { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) }
         }
@@ -191,9 +173,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     // MARK: Files
 
-    override public func open(
-        _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
-    ) {
+    override public func open(_ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply) {
         answer(reply) { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }
     }
 
@@ -206,9 +186,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func tmpfile(
-        in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
-    ) {
+    override public func tmpfile(in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply) {
         answer(reply) { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }
     }
 
@@ -236,9 +214,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func flush(
-        _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func flush(_ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply) {
         // Data is in the backing file already: close(2) waits only for the reservation of gaps.
         let interruption = reply.interruption
         reply.send { () throws(Errno) in
@@ -256,9 +232,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply.answer()
     }
 
-    override public func fsync(
-        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func fsync(_ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply) {
         reply.send { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) }
     }
 
@@ -301,9 +275,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func readdir(
-        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
-    ) {
+    override public func readdir(_ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply) {
         var reply = reply
         switch outcome({ () throws(Errno) in try operations.directories.list(handle, offset: offset, into: &reply, caller) }) {
         case .success: reply.finish()
@@ -311,9 +283,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func readdirplus(
-        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
-    ) {
+    override public func readdirplus(_ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply) {
         var reply = reply
         switch outcome({ () throws(Errno) in try operations.directories.listWithEntries(handle, offset: offset, into: &reply, caller) }) {
         case .success(let exposed): if !reply.finish() { for node in exposed { operations.lookups.forgetLookups(of: node, 1) } }
@@ -321,16 +291,12 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func releasedir(
-        _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func releasedir(_ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply) {
         fs.files.remove(handle)
         reply.answer()
     }
 
-    override public func fsyncdir(
-        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func fsyncdir(_ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply) {
         reply.send { () throws(Errno) in try operations.bytes.syncDirectory(handle) }
     }
 

@@ -18,12 +18,8 @@ final class GapReservations: Sendable {
     let files: OpenFiles
     let options: MountOptions
 
-    init(
-        loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, files: OpenFiles, options: MountOptions
-    ) {
-        (self.loader, self.kernel, self.held, self.share, self.files, self.options) = (
-            loader, kernel, held, share, files, options
-        )
+    init(loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, files: OpenFiles, options: MountOptions) {
+        (self.loader, self.kernel, self.held, self.share, self.files, self.options) = (loader, kernel, held, share, files, options)
     }
 }
 
@@ -135,9 +131,7 @@ extension GapReservations {
     }
 
     /// Opens a file for writing while no zeros are written, nor will be until its RELEASE.
-    func openForWriting(
-        _ node: Node, _ caller: Caller, _ body: (WritableFile) throws(Errno) -> Opening
-    ) throws(Errno) -> Opening {
+    func openForWriting(_ node: Node, _ caller: Caller, _ body: (WritableFile) throws(Errno) -> Opening) throws(Errno) -> Opening {
         let writableFile = share.writableFiles.retain(node.object.key)
         share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
