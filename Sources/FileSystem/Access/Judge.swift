@@ -152,6 +152,11 @@ public final class Judge: Sendable {
         }
     }
 
+    /// Asks whether the caller may look up a name.
+    func permitLookup(_ name: UnsafePointer<CChar>, in directory: ObjectState, _ caller: Caller) throws(Errno) {
+        try permit(.lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
+    }
+
     /// Asks what an open handle may do, by what was granted when it was opened. The decision is counted and neither kept nor logged.
     /// - Throws: the errno of a denial.
     func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {

@@ -6,7 +6,7 @@ import Synchronization
 import WireFormats
 
 // Entries and attributes with their timeouts (docs/internals/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
-// `KernelCacheState.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
+// `KernelCache.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
 // All of it runs with the metadata lock held since the decision.
 
 /// Attributes and their timeout in seconds.

@@ -21,10 +21,7 @@ extension MetadataChanges {
         guard mayChangeLists(for: caller) else { throw .opnotsupp }
         try share.lock.withReadLock { () throws(Errno) in
             let directory = try loader.load(directory)
-            try first.withCName { (name) throws(Errno) in
-                try judge.permit(
-                    .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
-            }
+            try first.withCName { (name) throws(Errno) in try judge.permitLookup(name, in: directory, caller) }
         }
         var outcomes: [ListsAnswer.Outcome] = []
         let end = SystemTime.monotonic() + Self.longestRequest
@@ -165,8 +162,7 @@ private struct PlannedList {
 
     /// Counts and records the decisions before the change, as the requests of one file would.
     func permit(_ judge: Judge, _ caller: Caller) throws(Errno) {
-        try judge.permit(
-            .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
+        try judge.permitLookup(name, in: directory, caller)
         if readsDirectory { try judge.permit(.readACL, Operands(object: directory), caller, about: directory) }
         try judge.permit(.readACL, Operands(object: file), caller, about: file)
     }

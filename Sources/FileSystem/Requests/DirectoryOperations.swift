@@ -51,7 +51,7 @@ extension DirectoryOperations {
     /// the names when the mtime has moved, so the mtime must tell every change. A confined mount judges each part of a listing anew.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
         guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !files.accessTimes.areStrict,
-            // The kernel stores no mtime of such a directory (AttributesInSteps.swift).
+            // The kernel stores no mtime of such a directory (docs/internals/coherence.md "Attributes in steps").
             !kernel.isStickyDirectory(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
             judge.everyCallerHolds([.list, .search, .readAttributes, .readSecurity], on: directory)

@@ -37,9 +37,9 @@ extension IoctlOperations {
         let node = try files.node(id)
         switch command {
         case .getFlags:
-            return littleEndian(Self.inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))
+            return littleEndian(Self.inodeFlags(try metadata.visibleFlags(of: node, caller)), padTo: min(outputSize, 8))
         case .getExtended:
-            return littleEndian(Self.extendedFlags(try readFlags(node, caller)), padTo: min(outputSize, 28))
+            return littleEndian(Self.extendedFlags(try metadata.visibleFlags(of: node, caller)), padTo: min(outputSize, 28))
         case .setFlags:
             guard input.count >= 4 else { throw .inval }
             let bits = input.loadUnaligned(as: UInt32.self)
@@ -57,10 +57,6 @@ extension IoctlOperations {
             try durable.finishChange(of: node.id)
         }
         return []
-    }
-
-    private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
-        try metadata.visibleFlags(of: node, caller)
     }
 
     /// `i` and `a` mean the system flags, and a get returns them for the user flags too. Only a change of what a get returns is a request,
@@ -103,19 +99,16 @@ extension IoctlOperations {
     }
 
     private static func inodeFlags(_ flags: FileFlags) -> UInt32 {
-        var bits: UInt32 = 0
-        if !flags.isDisjoint(with: .immutable) { bits |= InodeFlag.immutable }
-        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeFlag.append }
-        if flags.contains(.noDump) { bits |= InodeFlag.noDump }
-        return bits
+        bits(flags, immutable: InodeFlag.immutable, append: InodeFlag.append, noDump: InodeFlag.noDump)
     }
 
     private static func extendedFlags(_ flags: FileFlags) -> UInt32 {
-        var bits: UInt32 = 0
-        if !flags.isDisjoint(with: .immutable) { bits |= InodeXFlag.immutable }
-        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeXFlag.append }
-        if flags.contains(.noDump) { bits |= InodeXFlag.noDump }
-        return bits
+        bits(flags, immutable: InodeXFlag.immutable, append: InodeXFlag.append, noDump: InodeXFlag.noDump)
+    }
+
+    private static func bits(_ flags: FileFlags, immutable: UInt32, append: UInt32, noDump: UInt32) -> UInt32 {
+        (flags.isDisjoint(with: .immutable) ? 0 : immutable) | (flags.isDisjoint(with: .appendOnly) ? 0 : append)
+            | (flags.contains(.noDump) ? noDump : 0)
     }
 
     private func littleEndian(_ value: UInt32, padTo size: Int) -> [UInt8] {

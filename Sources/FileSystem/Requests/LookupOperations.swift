@@ -32,9 +32,7 @@ extension LookupOperations {
         try loader.requireOpenGate(of: directory.object)
         kernel.watchNames(of: &directory)
         do throws(Errno) {
-            try judge.permit(
-                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
-                in: directory.object)
+            try judge.permitLookup(name, in: directory, caller)
             if directory.isOvermounted { return .absentUncacheable }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)

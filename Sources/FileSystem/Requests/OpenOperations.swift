@@ -178,9 +178,7 @@ extension OpenOperations {
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // The name was created after the kernel's look-up, so it is opened like any other.
-            try judge.permit(
-                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
-                in: directory.object)
+            try judge.permitLookup(name, in: directory, caller)
             let found = try loader.child(name, of: directory)
             return (kernel.makeEntry(found, named: name, below: directory), nil)
         }
