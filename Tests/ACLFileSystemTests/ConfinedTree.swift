@@ -111,7 +111,7 @@ final class ConfinedTree {
     }
 
     func list(_ path: String) -> String {
-        word { () throws(Errno) in confined.handles.remove(try confined.operations.directories.openDirectory(node(path), caller).handle) }
+        word { () throws(Errno) in confined.files.remove(try confined.operations.directories.openDirectory(node(path), caller).handle) }
     }
 
     func make(_ new: NewObject, _ path: String) -> String {

@@ -54,13 +54,12 @@ public final class AccountService: Sendable {
         var turns: [UInt32?: UInt64] = [:]
         var turn: UInt64 = 0
         var answers: [AccountQuestion: Kept] = [:]
-        var threads = 0
-        var idle = 0
     }
 
     public let limits: Limits
     private let ask: @Sendable (AccountQuestion) -> AccountAnswer
     private let monitor = Monitor(State())
+    private let threads: ThreadPool
 
     /// - Parameters:
     ///   - limits: how many threads, questions and answers there may be, and for how long.
@@ -72,10 +71,11 @@ public final class AccountService: Sendable {
         }
     ) {
         (self.limits, self.ask) = (limits, ask)
+        threads = ThreadPool(name: "aclfs-accounts", most: limits.threads, idleTime: limits.idleTime * 1_000_000)
     }
 
     /// Number of threads that exist now.
-    public var threadCount: Int { monitor.withLock { $0.threads } }
+    public var threadCount: Int { threads.count }
     /// Number of questions without an answer, and of answers that are kept.
     public var load: (questions: Int, answers: Int) {
         monitor.withLock { ($0.queue.count + $0.started.count, $0.answers.count) }
@@ -112,8 +112,7 @@ public final class AccountService: Sendable {
             }
             let hanging = state.started.count { $0.isOverdue(now, limits) }
             guard hanging < limits.threads, hasRoom(state, payer) else { return .refused }
-            let needsThread = state.idle <= state.queue.count && state.threads < limits.threads
-            if needsThread, !startThread(&state) { return .refused }
+            guard threads.run(mayWait: true, { [self] in askNext() }) else { return .refused }
             let pending = PendingQuestion(question, payer)
             pending.waiting = 1
             state.queue.append(pending)
@@ -142,39 +141,14 @@ public final class AccountService: Sendable {
         return answer
     }
 
-    /// - Returns: false if there is no thread and none could be started.
-    private func startThread(_ state: inout State) -> Bool {
-        do throws(Errno) {
-            _ = try Thread.start(name: "aclfs-accounts") { [self] in serve() }
-            state.threads += 1
-            return true
-        } catch { return state.threads > 0 }
-    }
-
-    private func serve() {
-        while let pending = next() {
-            let answer = ask(pending.question)
-            monitor.withLock { state in
-                pending.answer = answer
-                state.started.removeAll { $0 === pending }
-                keep(answer, to: pending.question, &state)
-            }
-        }
-    }
-
-    /// - Returns: the next question; nil = there was none for a while, and this thread no longer counts.
-    private func next() -> PendingQuestion? {
-        monitor.withLock { $0.idle += 1 }
-        let pending: PendingQuestion? = monitor.wait(until: SystemTime.monotonic() + limits.idleTime * 1_000_000) { state in
-            take(&state)
-        }
-        if pending != nil { return pending }
-        return monitor.withLock { state in
-            // A question may have come after the end of the wait.
-            if let pending = take(&state) { return pending }
-            state.idle -= 1
-            state.threads -= 1
-            return nil
+    /// Asks a question that waits, unless all are withdrawn.
+    private func askNext() {
+        guard let pending = monitor.withLock({ take(&$0) }) else { return }
+        let answer = ask(pending.question)
+        monitor.withLock { state in
+            pending.answer = answer
+            state.started.removeAll { $0 === pending }
+            keep(answer, to: pending.question, &state)
         }
     }
 
@@ -188,7 +162,6 @@ public final class AccountService: Sendable {
         state.turns[first.payer] = state.turn
         state.turns = state.turns.filter { turn in (state.queue + [first]).contains { $0.payer == turn.key } }
         first.start = SystemTime.monotonic()
-        state.idle -= 1
         state.started.append(first)
         return first
     }

@@ -79,4 +79,7 @@ extension UnsafePointer<CChar> {
         while self[count] != 0 { count += 1 }
         return UnsafeBufferPointer(start: UnsafeRawPointer(self).assumingMemoryBound(to: UInt8.self), count: count)
     }
+
+    /// A copy with its NUL.
+    var copied: [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
 }

@@ -8,8 +8,8 @@ import MountOptions
 import SandboxPolicy
 import WireFormats
 
-/// Decides the requests of the callers of one mount, and records each denial. Requests ask the authorizer through it alone, and through
-/// `SpecialFileGate`, which it asks. `ExplainRun` asks both by itself, for questions about decisions.
+/// Decides the requests of the callers of one mount, and records each denial. Requests and explanations ask the authorizer through it alone
+/// (`inquire`), and through `SpecialFileGate`, which it asks.
 ///
 /// Denials through an open handle are counted only.
 /// It reads the facts that it is given and touches no object of the backing tree.
@@ -70,12 +70,13 @@ public final class Judge: Sendable {
     /// The volume's state in force.
     var volume: VolumeState { base?.volume ?? volumeState.withLock { $0 } }
 
-    /// The volume's state with the flags that the kernel has now: a remount of the kernel alone (`mount -i -o remount`) is followed by the
-    /// daemon's own copy a moment later. It costs a call.
-    var presentVolume: VolumeState {
-        var state = volume
-        if let apply = (base ?? self).kernelFlags.withLock({ $0 }) { apply(&state) }
-        return state
+    /// The volume's state with the kernel's settings of now: a remount of the kernel alone (`mount -i -o remount`) is followed by the daemon's
+    /// own copy a moment later. It costs calls.
+    private var presentSettings: VolumeState {
+        var settings = volume
+        if let apply = (base ?? self).kernelFlags.withLock({ $0 }) { apply(&settings) }
+        settings.protectsHardLinks = KernelSettings.protectsHardLinks
+        return settings
     }
 
     /// Begins to ask for the kernel's flags where they decide.
@@ -151,6 +152,11 @@ public final class Judge: Sendable {
         }
     }
 
+    /// Asks whether the caller may look up a name.
+    func permitLookup(_ name: UnsafePointer<CChar>, in directory: ObjectState, _ caller: Caller) throws(Errno) {
+        try permit(.lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
+    }
+
     /// Asks what an open handle may do, by what was granted when it was opened. The decision is counted and neither kept nor logged.
     /// - Throws: the errno of a denial.
     func permit(_ operation: HandleOperation, through file: OpenFile, flags: FileFlags = []) throws(Errno) {
@@ -167,18 +173,24 @@ public final class Judge: Sendable {
     private func decide<O: EvaluationObserver>(
         _ operation: Operation, _ operands: borrowing Operands, _ caller: Caller, _ observer: O
     ) -> Decision {
-        // access(2) alone brings ids that may differ from the thread's effective ids, also to the walk to the object and to a question for
-        // its mode (docs/reference/authorization.md 9a.2).
-        let asksByRealIDs: Bool
-        switch operation {
-        case .access, .lookup, .stat, .readLink: asksByRealIDs = true
-        default: asksByRealIDs = false
-        }
+        inquire(operation, operands, observer) { credential(caller, realIDsCount: $0) }.decision
+    }
+
+    /// Puts a question to the authorizer: for a request, and for an explanation, which so tells what a request would be answered.
+    /// - Parameters:
+    ///   - observer: records the steps.
+    ///   - asksKernel: the kernel's settings count as they are now, also where they do not deny.
+    ///   - credential: of the subject; given whether the ids of the request may be the real ids of its thread.
+    /// - Returns: the decision, and the observer with its steps.
+    func inquire<C: Credential, O: EvaluationObserver>(
+        _ operation: Operation, _ operands: borrowing Operands, _ observer: O, asksKernel: Bool = false,
+        by credential: (_ realIDsCount: Bool) -> C
+    ) -> (decision: Decision, observer: O) {
         var settings = volume
         // Reading the kernel's setting costs a call: it is read only if this rule is the one that denies.
         settings.protectsHardLinks = true
-        var inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: settings, sandbox: operands.confinement, observer: observer)
+        if asksKernel { settings = presentSettings }
+        var inquiry = Inquiry(credential(operation.asksByRealIDs), on: settings, sandbox: operands.confinement, observer: observer)
         let decision = inquiry.authorize(operation, operands.facts)
         var present = settings
         switch decision.stage {
@@ -188,16 +200,15 @@ public final class Judge: Sendable {
         case .precondition(.readOnly), .precondition(.noExecution): present = presentSettings
         default: if base != nil, decision.isAllowed, operation.dependsOnMountFlags { present = presentSettings }
         }
-        if present == settings { return decision }
-        inquiry = Inquiry(
-            credential(caller, realIDsCount: asksByRealIDs), on: present, sandbox: operands.confinement, observer: observer)
-        return inquiry.authorize(operation, operands.facts)
+        if present == settings { return (decision, inquiry.observer) }
+        inquiry = Inquiry(credential(operation.asksByRealIDs), on: present, sandbox: operands.confinement, observer: observer)
+        let presentDecision = inquiry.authorize(operation, operands.facts)
+        return (presentDecision, inquiry.observer)
     }
 
-    private var presentSettings: VolumeState {
-        var settings = presentVolume
-        settings.protectsHardLinks = KernelSettings.protectsHardLinks
-        return settings
+    /// Asks the gate in front of special files, for a request and for an explanation.
+    func inquireFinding(_ found: ObjectState, by credential: some Credential) -> SpecialFileGate.GateDecision? {
+        gate.decide(Operands(object: found), credential, on: volume)
     }
 
     /// Asks the gate whether the caller may find a special file that a look-up resolved.
@@ -206,7 +217,7 @@ public final class Judge: Sendable {
         _ found: ObjectState, named name: UnsafePointer<CChar>, in directory: BackingObject, _ caller: Caller
     ) throws(Errno) {
         guard gate.rights(behind: found.object.kind) != nil,
-            let answer = gate.decide(Operands(object: found), credential(caller), on: volume), let denial = answer.decision.denial
+            let answer = inquireFinding(found, by: credential(caller)), let denial = answer.decision.denial
         else { return }
         counters.count(answer.decision)
         let rule = answer.rule ?? lack(answer.decision, .lookup, found.facts, caller)
@@ -275,6 +286,15 @@ public final class Judge: Sendable {
 }
 
 extension Operation {
+    /// access(2) alone brings ids that may differ from the thread's effective ids, also to the walk to the object and to a question for
+    /// its mode (docs/reference/authorization.md 9a.2).
+    fileprivate var asksByRealIDs: Bool {
+        switch self {
+        case .access, .lookup, .stat, .readLink: true
+        default: false
+        }
+    }
+
     /// Whether it may change something or execute.
     fileprivate var dependsOnMountFlags: Bool {
         switch self {

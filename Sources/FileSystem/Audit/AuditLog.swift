@@ -38,9 +38,7 @@ public final class AuditLog: Sendable {
     ///   - mountpoint: the path that the lines name.
     ///   - report: writes one line to the daemon's own log.
     /// - Throws: the errno of open(2); `exist` if the file has another owner, is writable by others, or is no regular file.
-    public init(
-        _ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void
-    ) throws(Errno) {
+    public init(_ words: AuditWords, mountpoint: String, report: @escaping @Sendable (String) -> Void) throws(Errno) {
         state = Monitor(State(lines: FairLines(.init(all: words.limit, ofUser: words.userLimit))))
         names = AuditNames()
         (self.words, path, self.mountpoint, self.report) = (words, words.log ?? "", mountpoint, report)
@@ -192,5 +190,33 @@ public final class AuditLog: Sendable {
 
     private func user(_ uid: UInt32) -> [JSON.Member] {
         [.init("uid", .integer(Int64(uid)))] + (names.name(of: uid).map { [.init("user", .string($0))] } ?? [])
+    }
+}
+
+/// Names of users for the lines of the log. Only the thread of the log asks, so that no request waits for an account database. An
+/// unknown name counts for ten seconds only, but long enough that a silent database rarely delays the thread.
+final class AuditNames: Sendable {
+    private struct Known {
+        var name: String?
+        var expiry: UInt64
+    }
+    private static let most = 1024
+    private let accounts: AccountService
+    private let known = Lock<[UInt32: Known]>([:])
+
+    init(_ accounts: AccountService = AccountService()) { self.accounts = accounts }
+
+    /// nil if the uid has no account, or the databases do not answer in time.
+    func name(of uid: UInt32) -> String? {
+        let now = SystemTime.monotonic()
+        if let known = known.withLock({ $0[uid] }), known.expiry > now { return known.name }
+        var name: String?
+        if case .user(let user) = accounts.answer(to: .user(uid), by: accounts.deadline()) { name = user.name }
+        let lifetime: UInt64 = name == nil ? 10 : 60
+        known.withLock { known in
+            if known.count >= Self.most { known.removeAll() }
+            known[uid] = Known(name: name, expiry: SystemTime.monotonic() + lifetime * 1_000_000_000)
+        }
+        return name
     }
 }

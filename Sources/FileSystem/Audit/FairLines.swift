@@ -291,9 +291,7 @@ private struct RecentDecisions {
 
     /// - Returns: whether no equal decision was made in the last minute, and the number of decisions about the object in this
     ///   second.
-    mutating func add(
-        _ object: UInt64?, _ operation: String, _ isAllowed: Bool, at second: Int64
-    ) -> (isNew: Bool, ofObject: UInt32) {
+    mutating func add(_ object: UInt64?, _ operation: String, _ isAllowed: Bool, at second: Int64) -> (isNew: Bool, ofObject: UInt32) {
         var hasher = Hasher()
         hasher.combine(object)
         let ofObject = hasher

@@ -76,30 +76,53 @@ extension HeldCalls {
         if object.facts.kind == .file { share.dataPaths.unclaim(object.object.key) }
     }
 
-    /// Runs an operation here, unless an object of it may be held.
-    /// - Returns: nil if the operation must run on a spare thread.
-    func runUnlessHeld<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) throws(Errno) -> Value? {
-        do throws(Errno) { return try passGates(caller, body) } catch {
-            guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
-            return nil
-        }
+    // MARK: Running
+
+    /// What an operation may have to wait for.
+    enum Objects {
+        case object(NodeID)
+        /// The objects that these names lead to, their directories, and one more object.
+        case names([LentName], besides: NodeID? = nil)
     }
 
-    /// Runs an operation that changes an object's facts or its size on a spare thread.
+    /// Runs an operation: here, unless one of its objects may be held, and else on a spare thread.
     /// - Parameters:
-    ///   - id: of the object.
+    ///   - input: what the operation gets from its request.
+    ///   - objects: asked for only if a spare thread runs it.
+    ///   - kept: the input with copies of what ends with the request.
     ///   - discard: undoes a result that comes after the deadline.
-    ///   - body: the operation; it refers to nothing that ends with the request.
+    ///   - body: the operation. It captures its owner alone, so that it costs no memory here, and has changed nothing when it throws `mayBeHeld`.
     /// - Throws: `held` at the deadline; and what `body` throws.
-    func runHeldChange<Value: Sendable>(
-        _ id: NodeID, _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
-        _ body: @escaping @Sendable () throws(Errno) -> Value
+    func run<Input: Sendable, Value: Sendable>(
+        _ input: Input, _ caller: Caller, on objects: @autoclosure () -> Objects, keeping kept: (Input) -> Input = { $0 },
+        discard: @escaping @Sendable (Value) -> Void = { _ in }, _ body: @escaping @Sendable (Input) throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        let object = try loader.node(id).object
-        let probe = try loader.tree.descriptor(of: object)
-        return try share.held.run([object.key], for: caller.payer, .change, changes: true, probes: [probe], discard: discard) {
-            _ throws(Errno) in
-            try body()
+        do throws(Errno) { return try passGates(caller) { () throws(Errno) in try body(input) } } catch {
+            guard error == .mayBeHeld, !ThreadMark.isSet else { throw error }
+        }
+        let input = kept(input)
+        switch objects() {
+        case .object(let id):
+            let object = try loader.node(id).object
+            let probe = try loader.tree.descriptor(of: object)
+            return try share.held.run([object.key], for: caller.payer, .change, changes: true, probes: [probe], discard: discard) {
+                _ throws(Errno) in try body(input)
+            }
+        case .names(let names, let node):
+            let names = try passGates(caller) { () throws(Errno) in try find(names, besides: node) }
+            let gates = names.gates
+            var probes: [SharedDescriptor] = []
+            for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
+            let held = share.held
+            // Other operations wait at the gates of the directories meanwhile.
+            return try held.run(
+                (names.objects + names.directories).map(\.key), for: caller.payer, .name, changes: true, probes: probes, hasGates: true,
+                discard: discard
+            ) { _ throws(Errno) in
+                guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree) else { throw .held }
+                defer { held.gates.open(gates) }
+                return try body(input)
+            }
         }
     }
 }
@@ -127,9 +150,9 @@ extension HeldCalls {
     }
 
     /// What a change of names may have to wait for: its objects, and the directories of their old and new names.
-    struct HeldNames: Sendable {
-        var objects: [BackingObject]
-        var directories: [BackingObject]
+    private struct HeldNames: Sendable {
+        var objects: [BackingObject] = []
+        var directories: [BackingObject] = []
 
         var gates: Set<NameGates.Gate> {
             var gates = Set(directories.map { NameGates.Gate.directory($0.key) })
@@ -138,61 +161,59 @@ extension HeldCalls {
         }
     }
 
-    /// Runs an operation that changes names on a spare thread, while other operations wait at the directories' gates.
-    /// - Parameters:
-    ///   - discard: undoes a result that comes after the deadline.
-    ///   - find: looks up the objects and directories of the operation.
-    ///   - body: the operation; it refers to nothing that ends with the request.
-    /// - Throws: `held` at the deadline; and what `body` throws.
-    func runHeldNameChange<Value: Sendable>(
-        _ caller: Caller, discard: @escaping @Sendable (Value) -> Void = { _ in },
-        _ find: () throws(Errno) -> HeldNames, _ body: @escaping @Sendable () throws(Errno) -> Value
-    ) throws(Errno) -> Value {
-        let names = try passGates(caller, find)
-        let gates = names.gates
-        var probes: [SharedDescriptor] = []
-        for object in names.objects { probes.append(try loader.tree.descriptor(of: object)) }
-        let held = share.held
-        return try held.run(
-            (names.objects + names.directories).map(\.key), for: caller.payer, .name, changes: true, probes: probes, hasGates: true,
-            discard: discard
-        ) { _ throws(Errno) in
-            guard held.gates.close(gates, until: SystemTime.monotonic() + HeldFiles.Deadlines.name.untilFree) else { throw .held }
-            defer { held.gates.open(gates) }
-            return try body()
-        }
-    }
-
-    /// Looks up the objects and directories of an operation on names, for `runHeldNameChange`.
-    func findHeldNames(_ pairs: [(name: [CChar], parent: NodeID)], besides node: NodeID? = nil) throws(Errno) -> HeldNames {
-        var names = HeldNames(objects: [], directories: [])
+    private func find(_ lent: [LentName], besides node: NodeID?) throws(Errno) -> HeldNames {
+        var names = HeldNames()
         if let node { names.objects.append(try loader.node(node).object) }
         try share.withNamesHeld { () throws(Errno) in
-            for pair in pairs {
-                let directory = try loader.load(pair.parent)
+            for name in lent {
+                let directory = try loader.load(name.parent)
                 if !names.directories.contains(where: { $0.key == directory.object.key }) { names.directories.append(directory.object) }
-                let found = try pair.name.withUnsafeBufferPointer { bytes in
-                    Result { () throws(Errno) in
-                        guard let name = bytes.baseAddress else { throw .inval }
-                        return try loader.childIfThere(name, of: directory)
-                    }
-                }.get()
-                if let object = found?.object, !names.objects.contains(where: { $0.key == object.key }) { names.objects.append(object) }
+                let object = try loader.childIfThere(name.characters, of: directory)?.object
+                if let object, !names.objects.contains(where: { $0.key == object.key }) { names.objects.append(object) }
             }
         }
         return names
     }
 }
 
-extension [CChar] {
-    /// Lends a name that was copied.
-    func asName<Value>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Value) throws(Errno) -> Value {
-        try withUnsafeBufferPointer { bytes in
-            Result { () throws(Errno) in
-                guard let name = bytes.baseAddress else { throw .inval }
-                return try body(name)
-            }
-        }.get()
+/// Bytes that a request lends to its operation, or a copy of them for a spare thread, which lasts as long as this value.
+struct LentBytes: @unchecked Sendable {
+    private final class Copy: @unchecked Sendable {
+        let bytes: UnsafeMutableRawBufferPointer
+        init(_ lent: UnsafeRawBufferPointer) {
+            bytes = .allocate(byteCount: lent.count, alignment: 1)
+            bytes.copyMemory(from: lent)
+        }
+        deinit { bytes.deallocate() }
+    }
+
+    let bytes: UnsafeRawBufferPointer
+    private var copy: Copy?
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var kept: LentBytes {
+        let copy = Copy(bytes)
+        var kept = LentBytes(UnsafeRawBufferPointer(copy.bytes))
+        kept.copy = copy
+        return kept
+    }
+}
+
+/// A name in a directory, as `LentBytes`.
+struct LentName: @unchecked Sendable {
+    let characters: UnsafePointer<CChar>
+    let parent: NodeID
+    private var copy: LentBytes?
+
+    init(_ characters: UnsafePointer<CChar>, in parent: NodeID) { (self.characters, self.parent) = (characters, parent) }
+
+    var kept: LentName {
+        let copy = LentBytes(UnsafeRawBufferPointer(start: characters, count: characters.bytes.count + 1)).kept
+        guard let start = copy.bytes.baseAddress else { return self }
+        var kept = LentName(start.assumingMemoryBound(to: CChar.self), in: parent)
+        kept.copy = copy
+        return kept
     }
 }
 
@@ -201,33 +222,37 @@ extension [CChar] {
 extension HeldCalls {
     /// Makes a system call on the bytes of open files; on a spare thread if it could sleep.
     /// - Parameters:
-    ///   - files: whose locks the call takes.
+    ///   - input: what the call gets from its request.
+    ///   - file: whose lock the call takes.
+    ///   - other: a second file whose lock it takes.
     ///   - hold: which holders could make it sleep.
-    ///   - body: the system call; it refers to nothing that ends with the request.
-    func makeDataCall<Value: Sendable>(
-        of files: [OpenFile], _ caller: Caller, against hold: DataHold,
-        _ body: @escaping @Sendable () throws(Errno) -> Value
+    ///   - kept: the input with copies of what ends with the request.
+    ///   - body: the system call; it captures nothing that ends with the request.
+    func makeDataCall<Input: Sendable, Value: Sendable>(
+        _ input: Input, of file: OpenFile, and other: OpenFile? = nil, _ caller: Caller, against hold: DataHold,
+        keeping kept: (Input) -> Input = { $0 }, _ body: @escaping @Sendable (Input) throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        if ThreadMark.isSet { return try body() }
-        var claimed: [ObjectKey] = []
-        defer { for key in claimed { share.dataPaths.unclaim(key) } }
-        for file in files {
-            let key = file.node.object.key
-            guard share.dataPaths.claim(key, against: hold) else {
-                return try runOnSpareThread(files, caller) { _ throws(Errno) in try body() }
-            }
-            claimed.append(key)
+        if ThreadMark.isSet { return try body(input) }
+        func runOnSpareThread() throws(Errno) -> Value {
+            let input = kept(input)
+            return try self.runOnSpareThread(file, and: other, caller) { () throws(Errno) in try body(input) }
         }
-        return try body()
+        let key = file.node.object.key
+        guard share.dataPaths.claim(key, against: hold) else { return try runOnSpareThread() }
+        defer { share.dataPaths.unclaim(key) }
+        guard let otherKey = other?.node.object.key else { return try body(input) }
+        guard share.dataPaths.claim(otherKey, against: hold) else { return try runOnSpareThread() }
+        defer { share.dataPaths.unclaim(otherKey) }
+        return try body(input)
     }
 
     /// Makes a system call on the bytes of open files on a spare thread.
     func runOnSpareThread<Value: Sendable>(
-        _ files: [OpenFile], _ caller: Caller, isInterrupted: (() -> Bool)? = nil,
-        _ body: @escaping @Sendable (_ step: @Sendable () -> Bool) throws(Errno) -> Value
+        _ file: OpenFile, and other: OpenFile? = nil, _ caller: Caller, _ body: @escaping @Sendable () throws(Errno) -> Value
     ) throws(Errno) -> Value {
-        try share.held.run(
-            files.map(\.node.object.key), for: caller.payer, .data, changes: false, probes: files.map(\.pathDescriptor),
-            isInterrupted: isInterrupted, body)
+        let files = other.map { [file, $0] } ?? [file]
+        return try share.held.run(
+            files.map(\.node.object.key), for: caller.payer, .data, changes: false, probes: files.map(\.pathDescriptor)
+        ) { _ throws(Errno) in try body() }
     }
 }

@@ -34,7 +34,7 @@ final class HeldFiles: Sendable {
         var reserved = 0
 
         /// Spare threads that sleep or work.
-        static let threads = Limit(all: SpareThreads.most - 64, perUser: 64, reserved: 64)
+        static let threads = Limit(all: mostThreads - 64, perUser: 64, reserved: 64)
         /// Requests in a short wait, in a long wait, in the wait for a step, and in a blocking call of their own thread. The sum is
         /// less than the number of threads that a session may have.
         static let shortWait = Limit(all: 64, perUser: 48, reserved: 8)
@@ -69,8 +69,12 @@ final class HeldFiles: Sendable {
         }
     }
 
+    /// Threads at a time, for all mounts of a tree.
+    private static let mostThreads = 256
+
     let gates = NameGates()
-    private let threads = SpareThreads()
+    /// For system calls that a caller can delay without limit.
+    private let threads = ThreadPool(name: "aclfs-spare", most: mostThreads, stackSize: 512 << 10)
     private let uses = Monitor<[ObjectKey: Use]>([:])
     private let useCount = Atomic<Int>(0)
     private let threadUsers = Lock(Waiters())
@@ -287,5 +291,29 @@ final class HeldFiles: Sendable {
         }
         if isNew, let line = reports.withLock({ $0.line(for: keys, at: SystemTime.monotonic()) }) { report(line) }
         return result
+    }
+}
+
+/// Lines for the administrator about held objects: at most one in ten seconds, because a holder can release and hold an object at
+/// any rate.
+struct HeldReports {
+    private static let interval: UInt64 = 10_000_000_000
+    private var next: UInt64 = 0
+    private var omitted = 0
+
+    /// - Parameters:
+    ///   - keys: what a caller waited for until its deadline; the first is the object, directories follow.
+    ///   - now: monotonic nanoseconds.
+    /// - Returns: nil if the last line is younger than ten seconds.
+    mutating func line(for keys: [ObjectKey], at now: UInt64) -> String? {
+        guard let key = keys.first else { return nil }
+        guard now >= next else {
+            omitted += 1
+            return nil
+        }
+        let others = omitted == 0 ? "" : "; \(omitted) more since the last such line"
+        (next, omitted) = (now + Self.interval, 0)
+        return "inode \(key.inode) is held: a read or write of the object has not ended, and changes of the object fail with EBUSY "
+            + "until it ends\(others)"
     }
 }

@@ -13,9 +13,7 @@ extension CreationNotes {
     ///   - isReadOnly: half-made objects stay, for the next mount that can write.
     ///   - report: writes a line for the administrator.
     /// - Returns: nil if there can be no notes, which is reported. The tree is served without them.
-    public static func open(
-        in path: String, for tree: BackingTree, isReadOnly: Bool, report: (String) -> Void
-    ) -> CreationNotes? {
+    public static func open(in path: String, for tree: BackingTree, isReadOnly: Bool, report: (String) -> Void) -> CreationNotes? {
         do throws(Errno) {
             let directory = try FileSystemUser.asRoot { () throws(Errno) in try notesDirectory(path) }
             guard Syscall.lockFile(directory.rawValue, milliseconds: 5000) else { throw .again }

@@ -28,7 +28,6 @@ struct ExplainRun<C: Credential> {
 
     let explainer: Explainer
     var credential: C
-    let volume: VolumeState
     private var steps: [RawStep] = []
     private var considered: [RawEntry] = []
     private var notes: [String] = []
@@ -42,7 +41,7 @@ struct ExplainRun<C: Credential> {
     private(set) var failure: String?
 
     init(explainer: Explainer, credential: C) {
-        (self.explainer, self.credential, volume) = (explainer, credential, explainer.judge.presentVolume)
+        (self.explainer, self.credential) = (explainer, credential)
     }
 
     mutating func judge(_ question: ExplainQuestion) throws(Errno) {
@@ -65,9 +64,7 @@ struct ExplainRun<C: Credential> {
         try judgeObject(question, object, parent: parent)
     }
 
-    private mutating func judgeCreation(
-        _ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState
-    ) throws(Errno) {
+    private mutating func judgeCreation(_ call: OperationWord, _ question: ExplainQuestion, _ parent: ObjectState) throws(Errno) {
         if try childIfThere(question.path.last ?? [], in: parent) != nil {
             notes.append("the name exists already; judged as if it did not")
         }
@@ -79,9 +76,7 @@ struct ExplainRun<C: Credential> {
         ask(.create(creation), operands, [.parent: Explanation.Place(depth: question.path.count - 1)], word: call.rawValue)
     }
 
-    private mutating func judgeObject(
-        _ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?
-    ) throws(Errno) {
+    private mutating func judgeObject(_ question: ExplainQuestion, _ object: ObjectState, parent: ObjectState?) throws(Errno) {
         let depth = question.path.count
         var places: [ObjectRole: Explanation.Place] = [.object: Explanation.Place(depth: depth)]
         if object.facts.kind == .symlink { notes.append("the object is a symbolic link: the link itself is judged, not what it leads to") }
@@ -203,9 +198,7 @@ struct ExplainRun<C: Credential> {
     /// Walks to the directory of the last name, and asks for search in each directory.
     /// - Parameter first: a path whose directories have been asked already.
     /// - Returns: nil if a search is denied.
-    private mutating func walkToParent(
-        of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil
-    ) throws(Errno) -> ObjectState? {
+    private mutating func walkToParent(of path: [[UInt8]], second: Bool, after first: [[UInt8]]? = nil) throws(Errno) -> ObjectState? {
         var current = try top()
         for depth in path.indices {
             if current.facts.kind == .symlink {
@@ -247,7 +240,7 @@ struct ExplainRun<C: Credential> {
     /// Asks the gate in front of special files (docs/reference/security.md) and records the step.
     /// - Returns: whether the gate denies.
     private mutating func askGate(_ object: ObjectState, at place: Explanation.Place) -> Bool {
-        guard let answer = explainer.judge.gate.decide(Operands(object: object), credential, on: volume) else { return false }
+        guard let answer = explainer.judge.inquireFinding(object, by: credential) else { return false }
         steps.append(
             RawStep(
                 place: place, words: rightWords(answer.rights, isDirectory: false), decision: answer.decision, entry: nil,
@@ -268,10 +261,8 @@ struct ExplainRun<C: Credential> {
         _ operation: Operation, _ operands: Operands, _ places: [ObjectRole: Explanation.Place], word: String
     ) -> Bool {
         let facts = operands.facts
-        var settings = volume
-        if case .link = operation { settings.protectsHardLinks = KernelSettings.protectsHardLinks }
-        var inquiry = Inquiry(credential, on: settings, sandbox: operands.confinement, observer: RecordingObserver())
-        let decision = inquiry.authorize(operation, facts)
+        let subject = credential
+        let (decision, observer) = explainer.judge.inquire(operation, operands, RecordingObserver(), asksKernel: true) { _ in subject }
         func place(_ role: ObjectRole) -> Explanation.Place {
             // With both names in one directory, the directory of the old name has both roles.
             places[role] ?? places[role == .targetParent ? .parent : .object] ?? places.values.first
@@ -281,7 +272,7 @@ struct ExplainRun<C: Credential> {
         considered = []
         var check: Check?
         var posix: (role: ObjectRole, entry: PosixACL.Entry, mask: UInt16)?
-        for event in inquiry.observer.events {
+        for event in observer.events {
             switch event {
             case .check(let asked):
                 check = asked

@@ -28,16 +28,12 @@ public struct Explainer: Sendable {
     ///   - credential: of the subject.
     /// - Returns: each step of the decision.
     /// - Throws: if a path cannot be resolved.
-    public func explain(
-        _ question: ExplainQuestion, credential: some Credential
-    ) throws(ControlFailure) -> Explanation {
+    public func explain(_ question: ExplainQuestion, credential: some Credential) throws(ControlFailure) -> Explanation {
         let run = try judged(question, credential: credential)
         return run.explanation(names: accounts.identityNames(judge.identities))
     }
 
-    private func judged<C: Credential>(
-        _ question: ExplainQuestion, credential: C
-    ) throws(ControlFailure) -> ExplainRun<C> {
+    private func judged<C: Credential>(_ question: ExplainQuestion, credential: C) throws(ControlFailure) -> ExplainRun<C> {
         var run = ExplainRun(explainer: self, credential: credential)
         do throws(Errno) {
             try share.lock.withReadLock { () throws(Errno) in try run.judge(question) }
@@ -70,9 +66,7 @@ public struct Explainer: Sendable {
     ///   - credential: of the subject.
     /// - Returns: one explanation for each right; a single one if the search is denied.
     /// - Throws: if the path cannot be resolved.
-    public func effective(
-        _ path: [[UInt8]], credential: some Credential
-    ) throws(ControlFailure) -> [Explanation] {
+    public func effective(_ path: [[UInt8]], credential: some Credential) throws(ControlFailure) -> [Explanation] {
         var answers: [Explanation] = []
         for name in RightName.all {
             let question = ExplainQuestion(.right(name.right), path: path)

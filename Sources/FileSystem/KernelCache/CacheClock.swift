@@ -56,9 +56,7 @@ final class CacheClock: Sendable {
 
     /// Invalidates the entries of marked directories, so that the kernel forgets their nodes. Leaves out a directory that is the working
     /// directory of a process, and all of them while something is mounted below.
-    private static func invalidateMarked(
-        _ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView
-    ) {
+    private static func invalidateMarked(_ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView) {
         let isHarmless = !kernel.mountsBelow.exist
         let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
         for candidate in marked {
@@ -70,30 +68,5 @@ final class CacheClock: Sendable {
                 candidate.node.revalidation.endAttempt()
             }
         }
-    }
-}
-
-/// The mounts inside the backing directory. A mount changes what names lead to, but no ctime.
-struct MountsInside {
-    /// Nanoseconds. A look-up that began before a mount takes less.
-    private static let longestLookup: UInt64 = 10_000_000_000
-
-    /// nil if unknown, and before the table is first read.
-    private var known: [MountPlace]?
-    private var changed: UInt64?
-
-    /// - Parameter found: the mounts in the table; nil if unknown.
-    /// - Returns: true if they may differ from those of the last update.
-    mutating func update(_ found: [MountPlace]?) -> Bool {
-        let mayDiffer = found == nil || found != known
-        if found != known { changed = SystemTime.monotonic() }
-        known = found
-        return mayDiffer
-    }
-
-    /// Whether a look-up in flight may still return an object that a mount has covered or uncovered.
-    /// - Parameter now: monotonic nanoseconds.
-    func mayStillChangeNames(_ now: UInt64) -> Bool {
-        known == nil || changed.map { now < $0 + Self.longestLookup } ?? false
     }
 }

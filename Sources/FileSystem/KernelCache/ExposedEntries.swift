@@ -35,9 +35,8 @@ struct ExposedEntries: Sendable {
 
     mutating func append(_ name: UnsafePointer<CChar>, _ child: NodeID?, in parent: NodeID) {
         withUnsafeBytes(of: (parent.rawValue, child?.rawValue ?? 0)) { bytes.append(contentsOf: $0) }
-        var count = 0
-        while name[count] != 0 { count += 1 }
-        bytes.append(contentsOf: UnsafeRawBufferPointer(start: name, count: count + 1))
+        bytes.append(contentsOf: name.bytes)
+        bytes.append(0)
     }
 
     mutating func append(_ others: ExposedEntries) { bytes.append(contentsOf: others.bytes) }

@@ -19,7 +19,7 @@ final class KernelCache: Sendable {
         static let policyChange = Suspension(rawValue: 4)
     }
 
-    private let state: Lock<KernelCacheState>
+    private let state: Lock<CacheState>
     let forgets = ForgetWaits()
     let unknown = UnknownNodes()
     private let mode: MountOptions.CacheMode
@@ -36,7 +36,7 @@ final class KernelCache: Sendable {
 
     init(_ mode: MountOptions.CacheMode) {
         self.mode = mode
-        state = Lock(KernelCacheState(forgets: forgets))
+        state = Lock(CacheState(forgets: forgets))
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.
@@ -47,7 +47,7 @@ final class KernelCache: Sendable {
     func wakeClock() { alarm.withLock { $0.wake }?() }
 
     /// Changes the state, and wakes the clock thread if a deadline became earlier.
-    private func change<Result>(_ body: (inout KernelCacheState) -> Result) -> Result {
+    private func change<Result>(_ body: (inout CacheState) -> Result) -> Result {
         let (result, hasEarlierDeadline) = state.withLock { state in
             let result = body(&state)
             defer { state.hasEarlierDeadline = false }
@@ -328,14 +328,6 @@ extension KernelCache {
         }
     }
 
-    /// Bumps because an object has changed before the kernel took the reply that tells of it. Without exposed entries the kernel looks
-    /// it up again.
-    func invalidateUnknown() {
-        change { state in
-            if state.isAnythingExposed { state.bump() }
-        }
-    }
-
     /// Makes entries uncacheable.
     func suspend(_ reason: Suspension) { state.withLock { _ = $0.suspension.insert(reason) } }
 
@@ -458,5 +450,222 @@ extension KernelCache {
                 state.bump()
             }
         }
+    }
+}
+
+// MARK: State
+
+/// The state of a `KernelCache` under its lock: the present epoch, what is exposed in it, and the deadlines of bumps.
+private struct CacheState {
+    let forgets: ForgetWaits
+    var notifier: Notifier?
+    /// nil if the daemon cannot watch the mount table.
+    var mountTable: MountTableChanges?
+    var hasEpoch = false
+    var allowed = CacheTimeouts.none
+    var suspension: KernelCache.Suspension = []
+    /// Never less than the kernel's epoch, because it is raised first.
+    var epoch: UInt64 = 1
+    var exposed = ExposedEntries()
+    var directories = ExposedDirectories()
+    /// A deadline is earlier than the clock thread knows.
+    var hasEarlierDeadline = false
+    /// READDIRPLUS replies that the kernel may not have used yet, of all directories.
+    var unusedListings = 0
+    /// The bytes of their entries.
+    var unusedBytes = 0
+    var periodicBump: UInt64?
+    /// The deadline of a bump that `requestBump` asked for.
+    var requestedBump: UInt64?
+    var deferred = DeferredBumps()
+    var bumps: UInt64 = 0
+    var inFlight = NamesInFlight()
+    /// Entries of listings of earlier epochs that the kernel used while something was mounted below. They are not invalidated yet.
+    var deferredBatch: NamesInFlight.Batch?
+    var budget = BumpBudget()
+    /// When a bump was last made to make uncacheable entries cacheable again, in monotonic nanoseconds.
+    var lastRecoveryBump: UInt64 = 0
+
+    var timeouts: CacheTimeouts {
+        var timeouts = allowed
+        if !suspension.isEmpty { (timeouts.entry, timeouts.period) = (0, nil) }
+        if !suspension.isDisjoint(with: [.severalMounts, .policyChange]) { (timeouts.attributes, timeouts.watchedAttributes) = (0, 0) }
+        return timeouts
+    }
+
+    mutating func bump() {
+        // Raised before the kernel's epoch, so that the mark of an exposure is never older than its stamp.
+        beginEpoch()
+        bumps += 1
+        forgets.noteInvalidation()
+        if hasEpoch { notifier?.increaseEpoch() }
+    }
+
+    /// Whether the mount table is read, so that a bump without a revocation may be made. Otherwise wakes the clock thread to read
+    /// it.
+    mutating func confirmMountTable() -> Bool {
+        guard mountTable?.confirmRead(SystemTime.monotonic()) == false else { return true }
+        hasEarlierDeadline = true
+        return false
+    }
+
+    /// Whether the deadline of a bump has passed.
+    func isBumpDue(_ now: UInt64) -> Bool { [deferred.next, requestedBump, periodicBump].contains { $0.map { $0 <= now } ?? false } }
+
+    /// Whether the kernel may hold an entry of this epoch. While something is mounted below, only until all are invalidated.
+    var isAnythingExposed: Bool {
+        guard !suspension.contains(.mountsBelow) else { return !exposed.isEmpty || !inFlight.isEmpty }
+        return allowed.entry > 0
+    }
+
+    /// Begins an epoch, in which nothing is exposed yet.
+    mutating func beginEpoch() {
+        epoch += 1
+        exposed.removeAll()
+        directories.removeAll()
+        (periodicBump, requestedBump) = (nil, nil)
+        guard unusedListings > 0 else { return }
+        // A listing that is used from now on has the stamp of this epoch, but its entries were looked up in an earlier one.
+        markUncertainAndScheduleBump()
+    }
+
+    mutating func markUncertainAndScheduleBump() {
+        directories.markUncertain()
+        schedulePeriodicBump()
+    }
+
+    /// Whether a periodic bump is needed and would detach nothing. If not, cancels it.
+    mutating func confirmBump() -> Bool {
+        if suspension.isEmpty, !exposed.isEmpty || directories.areUncertain { return true }
+        periodicBump = nil
+        return false
+    }
+
+    /// Whether the ctimes of the directories may confirm the entries for another period, in milliseconds.
+    func mayExtend(_ now: UInt64, _ period: UInt64) -> Bool {
+        exposed.isShort && directories.mayBeConfirmed(now, period)
+    }
+
+    /// As `mayExtend`, once repeated entries are left out.
+    func mayExtendCompacted(_ now: UInt64, _ period: UInt64) -> Bool {
+        exposed.size <= ExposedEntries.mostToCompact && directories.mayBeConfirmed(now, period)
+    }
+
+    /// The deadline of the invalidations in flight. A program can keep a directory locked, so a bump then invalidates all entries,
+    /// although it may detach a mount.
+    var inFlightDeadline: UInt64? {
+        guard let oldest = inFlight.oldest, let period = allowed.period else { return nil }
+        return oldest + min(period, Self.longestInFlight) * 1_000_000
+    }
+
+    /// Milliseconds.
+    static let longestInFlight: UInt64 = 1000
+
+    mutating func deferInvalidation(_ names: ExposedEntries) {
+        if deferredBatch == nil {
+            deferredBatch = inFlight.begin(names, at: SystemTime.monotonic())
+            hasEarlierDeadline = true
+        } else if deferredBatch?.names.isFull == true {
+            bump()
+        } else {
+            deferredBatch?.names.append(names)
+        }
+    }
+
+    /// Decides whether an entry may be cacheable (docs/internals/coherence.md "A walk that trusts nothing"). A directory that is looked up
+    /// unexpectedly gets the mark of R7. Another object that was answered uncacheable is cacheable after a bump, at most one each
+    /// second.
+    mutating func admitToCache(_ node: Node, isListed: Bool) -> Bool {
+        if node.isDirectory {
+            if !isListed, isUnexpectedLookup(node.lastCacheable.load(ordering: .relaxed)) {
+                node.revalidation.mark()
+                return false
+            }
+            node.lastCacheable.store(bumps + 1, ordering: .relaxed)
+            return true
+        }
+        guard node.lastUncacheable.load(ordering: .relaxed) > bumps else { return true }
+        let now = SystemTime.monotonic()
+        guard now >= lastRecoveryBump + 1_000_000_000, confirmMountTable() else { return false }
+        lastRecoveryBump = now
+        bump()
+        return true
+    }
+
+    /// - Parameter lastCacheable: of the directory that is looked up.
+    func isUnexpectedLookup(_ lastCacheable: UInt64) -> Bool { lastCacheable > bumps }
+
+    mutating func schedulePeriodicBump() {
+        guard periodicBump == nil, let period = allowed.period else { return }
+        let now = SystemTime.monotonic()
+        periodicBump = now + period * 1_000_000
+        directories.begin(now)
+        hasEarlierDeadline = true
+    }
+}
+
+/// Bumps 10 ms, 100 ms, 1 s, 10 s and 100 s after a revocation, one of each at a time. The kernel does not tell when it uses a
+/// reply. These bumps end entries from stale replies, and from races that are unknown.
+private struct DeferredBumps: Sendable {
+    private static let delays: [UInt64] = [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000]
+    private var deadlines = [UInt64?](repeating: nil, count: delays.count)
+
+    var next: UInt64? { deadlines.lazy.compactMap { $0 }.min() }
+
+    /// Adds bumps after a revocation.
+    /// - Returns: whether the next deadline is earlier than before.
+    mutating func add(after now: UInt64) -> Bool {
+        let before = next
+        for index in deadlines.indices where deadlines[index] == nil { deadlines[index] = now + Self.delays[index] }
+        return next != before
+    }
+
+    /// Removes deadlines that have passed.
+    /// - Returns: whether there was one.
+    mutating func take(_ now: UInt64) -> Bool {
+        var wasDue = false
+        for index in deadlines.indices {
+            if let time = deadlines[index], time <= now { (deadlines[index], wasDue) = (nil, true) }
+        }
+        return wasDue
+    }
+}
+
+/// Batches of entries that are invalidated singly because a bump would detach a mount (docs/internals/coherence.md "The price of a bump"). A
+/// batch is in flight until the kernel has taken the lock of each of its directories.
+struct NamesInFlight: Sendable {
+    struct Ticket: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    struct Batch: Sendable {
+        var names: ExposedEntries
+        let ticket: Ticket
+    }
+
+    /// When each batch was begun, in monotonic nanoseconds.
+    private var begun: [Ticket: UInt64] = [:]
+    private var count: UInt64 = 0
+
+    var isEmpty: Bool { begun.isEmpty }
+    var oldest: UInt64? { begun.values.min() }
+
+    func contains(_ ticket: Ticket) -> Bool { begun[ticket] != nil }
+
+    mutating func begin(_ names: ExposedEntries, at now: UInt64) -> Batch {
+        count += 1
+        let ticket = Ticket(number: count)
+        begun[ticket] = now
+        return Batch(names: names, ticket: ticket)
+    }
+
+    /// - Returns: false if the batch was no longer in flight.
+    mutating func end(_ ticket: Ticket) -> Bool { begun.removeValue(forKey: ticket) != nil }
+
+    mutating func removeAll() { begun.removeAll() }
+
+    /// Notes a bump, which ends the entries in flight. Entries of listings that are still unused get a new deadline.
+    mutating func restart(at now: UInt64) {
+        for ticket in begun.keys { begun[ticket] = now }
     }
 }

@@ -16,7 +16,7 @@ final class KernelView: Sendable {
     let judge: Judge
     let share: Share
     let mounts: TreeMounts
-    let handles: HandleTable
+    let files: OpenFiles
     let cache: KernelCache
     let mountsBelow = MountsBelow()
     let notifications = BlockingNotifications()
@@ -31,10 +31,10 @@ final class KernelView: Sendable {
     let generation: UInt64
 
     init(
-        _ loader: ObjectLoader, _ judge: Judge, _ mounts: TreeMounts, _ handles: HandleTable, _ mode: MountOptions.CacheMode,
+        _ loader: ObjectLoader, _ judge: Judge, _ mounts: TreeMounts, _ files: OpenFiles, _ mode: MountOptions.CacheMode,
         generation: UInt64
     ) {
-        (self.loader, self.judge, self.mounts, self.handles) = (loader, judge, mounts, handles)
+        (self.loader, self.judge, self.mounts, self.files) = (loader, judge, mounts, files)
         share = mounts.share
         self.generation = generation
         cache = KernelCache(mode)
@@ -179,7 +179,7 @@ extension KernelView {
     func suspendForMountsBelow() {
         // The lock excludes a request that has read the old timeouts and has not noted its entry yet. Entries of unused listings
         // count too: the kernel stamps them with the epoch in which it uses the listing.
-        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: handles.takeUnusedNames()) }
+        let batch = share.lock.withWriteLock { cache.suspendForMountsBelow(unused: files.takeUnusedNames()) }
         batch.map(invalidateOneByOne)
     }
 

@@ -19,13 +19,7 @@ final class MountsBelow: Sendable {
     /// Whether the path to such a mount contains this name.
     func areReached(by name: UnsafePointer<CChar>, in directory: BackingObject) -> Bool {
         guard exist else { return false }
-        var bytes: [UInt8] = []
-        var cursor = name
-        while cursor.pointee != 0 {
-            bytes.append(UInt8(bitPattern: cursor.pointee))
-            cursor += 1
-        }
-        let key = NameOnPath(device: directory.key.device, inode: directory.key.inode, name: bytes)
+        let key = NameOnPath(device: directory.key.device, inode: directory.key.inode, name: Array(name.bytes))
         return names.withLock { $0.contains(key) }
     }
 
@@ -51,9 +45,7 @@ final class MountsBelow: Sendable {
         isNonEmpty.store(count > 0, ordering: .relaxed)
     }
 
-    private static func child(
-        _ name: [UInt8], of directory: BackingObject, _ tree: BackingTree
-    ) throws(Errno) -> BackingObject {
+    private static func child(_ name: [UInt8], of directory: BackingObject, _ tree: BackingTree) throws(Errno) -> BackingObject {
         let descriptor = try tree.descriptor(of: directory)
         return try name.withCName { (name) throws(Errno) in
             try tree.resolve(name, in: descriptor, Syscall.statx(descriptor.rawValue)).object

@@ -43,7 +43,7 @@ extension KernelView {
             }
             if !cache.invalidateKnownAttributes(of: node.id) {
                 // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
-                cache.invalidateUnknown()
+                cache.invalidateAllEntries()
             }
         }
     }
@@ -65,7 +65,7 @@ extension KernelView {
     /// Invalidates everything that this mount exposed by its zones.
     func invalidateView() {
         guard loader.view != nil else { return }
-        cache.invalidateUnknown()
+        cache.invalidateAllEntries()
         for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
     }
 
@@ -103,14 +103,23 @@ extension KernelView {
     /// - Throws: `timedout` if a caller keeps a listing from being used.
     func stopCaching() throws(Errno) {
         awaitFinishedInvalidations()
-        share.lock.withWriteLock { cache.suspend(.severalMounts) }
+        try invalidateEverything(during: .severalMounts)
+    }
+
+    /// Invalidates all that the kernel holds of this mount, and exposes nothing from now on: a barrier, then the bump, then attributes (R1,
+    /// R4, R12).
+    /// - Throws: `timedout`. What takes no lock of the kernel is invalidated even so, for the mount's other callers.
+    func invalidateEverything(during reason: KernelCache.Suspension, milliseconds: UInt64 = 5000) throws(Errno) {
+        share.lock.withWriteLock { cache.suspend(reason) }
+        defer {
+            cache.invalidateAllEntries()
+            for node in loader.nodes.all {
+                node.wasListedAtRest.store(false, ordering: .relaxed)
+                cache.invalidateAttributes(of: node.id)
+            }
+        }
         // The kernel would stamp an unused listing after the bump (R4).
         let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }) }
-        cache.invalidateAllEntries()
-        for node in loader.nodes.all {
-            node.wasListedAtRest.store(false, ordering: .relaxed)
-            cache.invalidateAttributes(of: node.id)
-        }
+        if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) }
     }
 }

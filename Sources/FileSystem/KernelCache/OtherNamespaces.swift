@@ -126,9 +126,7 @@ final class OtherNamespaces: Sendable {
     }
 
     /// Notes a mount if it is on an object of an own mount.
-    private func note(
-        _ mount: UInt64, _ found: MountState, in namespace: UInt64, parentDevice: UInt64? = nil, _ state: inout State
-    ) {
+    private func note(_ mount: UInt64, _ found: MountState, in namespace: UInt64, parentDevice: UInt64? = nil, _ state: inout State) {
         guard let device = parentDevice ?? (try? MountState(found.parent, in: namespace).device),
             state.listeners.values.contains(where: { $0.device == device }),
             let place = try? MountState.paths(of: mount, in: namespace), let host = try? MountState.paths(of: found.parent, in: namespace),

@@ -15,7 +15,7 @@ extension KernelView {
     func invalidateAfterChange() throws(Errno) {
         guard let view = loader.view else { return }
         awaitFinishedInvalidations()
-        do throws(Errno) { try invalidateEverything() } catch {
+        do throws(Errno) { try exposeByNewPolicy() } catch {
             view.restoreExpiry()
             cache.wakeClock()
             throw error
@@ -26,23 +26,46 @@ extension KernelView {
     func invalidateEndedGrants() {
         guard let view = loader.view, view.takeExpiry() else { return }
         // A short bound: the clock's other deadlines wait meanwhile.
-        do { try invalidateEverything(milliseconds: 50) } catch { view.restoreExpiry() }
+        do { try exposeByNewPolicy(milliseconds: 50) } catch { view.restoreExpiry() }
     }
 
-    /// Invalidates all that the kernel holds of this mount: a barrier, then the bump, then attributes (R1, R4, R12).
-    private func invalidateEverything(milliseconds: UInt64 = 5000) throws(Errno) {
-        share.lock.withWriteLock { cache.suspend(.policyChange) }
-        let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
-        if !listed.isEmpty {
-            do throws(Errno) { try notifications.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) } catch {
-                // What takes no lock of the kernel is invalidated even so, for the mount's other callers.
-                cache.invalidateAllEntries()
-                for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
-                throw error
-            }
-        }
-        cache.invalidateAllEntries()
-        for node in loader.nodes.all { cache.invalidateAttributes(of: node.id) }
+    private func exposeByNewPolicy(milliseconds: UInt64 = 5000) throws(Errno) {
+        try invalidateEverything(during: .policyChange, milliseconds: milliseconds)
         cache.resume(.policyChange)
+    }
+}
+
+extension FileSystem {
+    /// The profile that confines this mount; nil if none does.
+    public var profile: SandboxProfile? { loader.view?.profile }
+
+    /// Why nothing is allowed on this mount: the profile cannot be compiled with its grants. nil if it can.
+    public var closedBecause: String? {
+        loader.view?.policy.fault.map { fault in
+            "\(fault.description); the profile cannot be compiled with all its grants, so nothing is allowed: remove some grants"
+        }
+    }
+
+    /// Replaces the grants of this mount. From its return on, every request is judged by them; `invalidateAfterChange` then invalidates
+    /// what the kernel holds. Open descriptors keep what was granted.
+    /// - Parameter grants: of the user; those for other applications are ignored.
+    public func setGrants(_ grants: [Grant]) {
+        guard let view = loader.view else { return }
+        // For writing: no request is between a decision by the old policy and the note of its entry.
+        mounts.share.lock.withWriteLock { view.setGrants(grants) }
+        if let closedBecause { report("\(escapedName(view.profile.name.utf8)): \(closedBecause)") }
+        kernel.cache.wakeClock()
+    }
+
+    /// Invalidates what the kernel holds by the old policy, as `KernelView.invalidateAfterChange`.
+    /// - Throws: `timedout` if a caller keeps a listing from being used.
+    public func invalidateAfterChange() throws(Errno) { try kernel.invalidateAfterChange() }
+
+    /// Replaces the grants and invalidates what the kernel holds by the old ones.
+    /// - Parameter grants: as for `setGrants`.
+    /// - Throws: as `invalidateAfterChange`.
+    public func changeGrants(_ grants: [Grant]) throws(Errno) {
+        setGrants(grants)
+        try invalidateAfterChange()
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import WireFormats
 
 // Entries and attributes with their timeouts (docs/internals/coherence.md). Every timeout is asked for in this file; `KernelCache.expose` and
-// `KernelCacheState.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
+// `KernelCache.timeouts` may still answer 0. Whether the kernel may cache a listing is decided by `DirectoryOperations.listingFlags`.
 // All of it runs with the metadata lock held since the decision.
 
 /// Attributes and their timeout in seconds.
@@ -184,17 +184,33 @@ extension KernelView {
     }
 }
 
-extension UnsafePointer<CChar> {
-    /// A copy with its NUL.
-    var copied: [CChar] {
-        var characters: [CChar] = []
-        var cursor = self
-        while cursor.pointee != 0 {
-            characters.append(cursor.pointee)
-            cursor += 1
-        }
-        characters.append(0)
-        return characters
+// The kernel stores the attributes of an answer in several steps, and readers take no lock (docs/internals/coherence.md "Attributes in steps"):
+// - It marks them as valid before it stores their new timeout. In between, the old timeout applies: if it has not expired, a caller that
+//   may no longer see the attributes still gets them.
+// - It stores the sticky bit before it removes it again. In between, it obeys the bit and refuses with EPERM what the daemon granted.
+// So it must not store such attributes at all. It discards those of an answer if attributes were invalidated after the request was sent;
+// the caller gets them all the same.
+
+extension KernelView {
+    /// Invalidates attributes before they are answered, if the kernel's steps would show. The caller holds the metadata lock, so that
+    /// a change after the decision knows of the timeout.
+    /// - Parameters:
+    ///   - timeout: of the answer, in seconds.
+    ///   - isForEveryCaller: every caller may see the attributes.
+    func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEveryCaller: Bool) {
+        let oldTimeoutApplies =
+            !isForEveryCaller && knowsAllChanges(of: node) && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
+        if oldTimeoutApplies || isStickyDirectory(object) { cache.invalidateAttributes(of: node.id) }
+        if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
+    }
+
+    /// Whether every change of sizes, link counts and times passes through this kernel, so that it can discard those of an answer.
+    private func knowsAllChanges(of node: Node) -> Bool {
+        !share.hasSeveralMounts || !node.hasChangedElsewhere.load(ordering: .sequentiallyConsistent)
+    }
+
+    func isStickyDirectory(_ object: ObjectState) -> Bool {
+        object.facts.kind == .directory && object.facts.mode.contains(.sticky)
     }
 }
 

@@ -64,7 +64,7 @@ public final class TreeMounts: Sendable {
             let left = members.withLock { $0 }
             guard left.count <= 1 else { return left }
             share.setSeveralMounts(false)
-            // The kernels must still take attributes that changed through the leaving mount (AttributesInSteps.swift).
+            // The kernels must still take attributes that changed through the leaving mount (docs/internals/coherence.md "Attributes in steps").
             let now = SystemTime.monotonic()
             for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTimeout.invalidate(at: now) } }
             return left
@@ -113,7 +113,7 @@ public final class TreeMounts: Sendable {
 
     /// Whether a confined mount of this one has a file open for writing.
     func writesThroughView(of kernel: KernelView) -> Bool {
-        members.withLock { $0 }.contains { $0.base === kernel && $0.kernel.handles.hasWritableFile }
+        members.withLock { $0 }.contains { $0.base === kernel && $0.kernel.files.hasWritableFile }
     }
 
     /// The confined mounts: they judge by names, so they must learn of renames.

@@ -71,9 +71,7 @@ extension MetadataChanges {
     /// Whether the location of an object excludes it from backups, if that matters to a change of its flags: only if the change would set
     /// UF_NODUMP, and would not be refused in any case. Call it before the metadata lock is taken.
     /// - Parameter requested: the new flags; given those that are stored.
-    func isExcludedByLocation(
-        _ node: Node, changing requested: (FileFlags) -> FileFlags, _ caller: Caller
-    ) throws(Errno) -> Bool {
+    func isExcludedByLocation(_ node: Node, changing requested: (FileFlags) -> FileFlags, _ caller: Caller) throws(Errno) -> Bool {
         let object = try share.lock.withReadLock { () throws(Errno) -> ObjectState? in
             let object = try loader.load(node)
             var visible = object.facts

@@ -17,7 +17,7 @@ extension MetadataChanges {
     /// Removes capabilities for root, on request or before a write. Two concurrent writers both send the removal: the second finds none.
     func removeCapabilities(_ name: [UInt8], _ object: ObjectState) throws(Errno) {
         do throws(Errno) { try removeXattr(name, object) } catch {
-            guard error == .nodata, let node = object.node, handles.hasWritableFile(of: node, openedBy: 0) else { throw error }
+            guard error == .nodata, let node = object.node, files.hasWritableFile(of: node, openedBy: 0) else { throw error }
         }
     }
 

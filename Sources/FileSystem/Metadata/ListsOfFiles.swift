@@ -21,10 +21,7 @@ extension MetadataChanges {
         guard mayChangeLists(for: caller) else { throw .opnotsupp }
         try share.lock.withReadLock { () throws(Errno) in
             let directory = try loader.load(directory)
-            try first.withCName { (name) throws(Errno) in
-                try judge.permit(
-                    .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
-            }
+            try first.withCName { (name) throws(Errno) in try judge.permitLookup(name, in: directory, caller) }
         }
         var outcomes: [ListsAnswer.Outcome] = []
         let end = SystemTime.monotonic() + Self.longestRequest
@@ -63,9 +60,7 @@ extension MetadataChanges {
         return (own.device, own.inode) == (callers.device, callers.inode)
     }
 
-    private func changeLists(
-        of names: [[UInt8]], in node: Node, _ change: ListChange, _ caller: Caller
-    ) -> [ListsAnswer.Outcome] {
+    private func changeLists(of names: [[UInt8]], in node: Node, _ change: ListChange, _ caller: Caller) -> [ListsAnswer.Outcome] {
         var outcomes = [ListsAnswer.Outcome](repeating: .left, count: names.count)
         // A file that stays as it is needs no lock that excludes decisions. The look-ups are kept for the changes.
         var objects: [BackingObject] = []
@@ -111,9 +106,7 @@ extension MetadataChanges {
     }
 
     /// - Parameter body: what it throws is found again, and told, by the request of the one file.
-    private func outcome(
-        of name: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> ListsAnswer.Outcome
-    ) -> ListsAnswer.Outcome {
+    private func outcome(of name: [UInt8], _ body: (UnsafePointer<CChar>) throws(Errno) -> ListsAnswer.Outcome) -> ListsAnswer.Outcome {
         do throws(Errno) { return try name.withCName(body) } catch { return .left }
     }
 
@@ -169,8 +162,7 @@ private struct PlannedList {
 
     /// Counts and records the decisions before the change, as the requests of one file would.
     func permit(_ judge: Judge, _ caller: Caller) throws(Errno) {
-        try judge.permit(
-            .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name, in: directory.object)
+        try judge.permitLookup(name, in: directory, caller)
         if readsDirectory { try judge.permit(.readACL, Operands(object: directory), caller, about: directory) }
         try judge.permit(.readACL, Operands(object: file), caller, about: file)
     }

@@ -19,18 +19,18 @@ final class MetadataChanges: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
-    let handles: HandleTable
+    let files: OpenFiles
     let options: MountOptions
     let synchronous: SynchronousRule
     let refusals: ValueRefusals
     let listOutcomes = ListOutcomes()
 
     init(
-        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, files: OpenFiles, options: MountOptions,
         synchronous: SynchronousRule, refusals: ValueRefusals
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.handles, self.options, self.synchronous, self.refusals) = (
-            loader, judge, kernel, held, share, handles, options, synchronous, refusals
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.files, self.options, self.synchronous, self.refusals) = (
+            loader, judge, kernel, held, share, files, options, synchronous, refusals
         )
     }
 }
@@ -90,9 +90,7 @@ extension MetadataChanges {
     }
 
     /// Stores a record, and invalidates the kernel's caches even if that fails.
-    func changeRecord(
-        of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller
-    ) throws(Errno) {
+    func changeRecord(of object: ObjectState, to record: MetadataRecord, after facts: ObjectFacts, _ caller: Caller) throws(Errno) {
         do throws(Errno) {
             try held.makeCall(on: object) { () throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in try loader.tree.write(record, to: object.descriptor.rawValue) }

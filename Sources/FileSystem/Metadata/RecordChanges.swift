@@ -11,9 +11,7 @@ extension MetadataChanges {
     ///   - record: the record may change, so that it is locked against other hosts.
     ///   - body: the change.
     /// - Throws: if the record cannot be locked; and what `body` throws.
-    func withMetadataLocked<Value>(
-        _ id: NodeID, record: Bool = true, _ body: () throws(Errno) -> Value
-    ) throws(Errno) -> Value {
+    func withMetadataLocked<Value>(_ id: NodeID, record: Bool = true, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         guard record, loader.tree.hasSharedFileSystem else { return try share.lock.withWriteLock(body) }
         return try withMetadataLocked(loader.node(id), body)
     }

@@ -24,8 +24,7 @@ public final class FileSystem: Sendable {
     let loader: ObjectLoader
     public let judge: Judge
     let kernel: KernelView
-    let data: DataPaths
-    let handles = HandleTable()
+    let files: OpenFiles
     let operations: Operations
     /// Looks up names of accounts for texts. Group membership has a service of its own, so that no text delays a decision.
     let accounts = AccountService()
@@ -61,12 +60,12 @@ public final class FileSystem: Sendable {
         judge = Judge(
             options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation,
             lent: lent)
-        kernel = KernelView(loader, judge, mounts, handles, options.cache, generation: generation)
         let synchronous = base?.operations.durable.rule ?? SynchronousRule(options, tree)
-        data = DataPaths(
-            mounts, tree, judge, base?.data.accessTimes ?? AccessTimes(options.accessTimes, tree), synchronous, report)
+        files = OpenFiles(
+            mounts, tree, judge, options, base?.files.accessTimes ?? AccessTimes(options.accessTimes, tree), synchronous, report)
+        kernel = KernelView(loader, judge, mounts, files, options.cache, generation: generation)
         operations = Operations(
-            kernel, data, DurableCalls(synchronous, loader), handles, options, accounts, self.creationNotes, report: report)
+            kernel, DurableCalls(synchronous, loader), files, options, accounts, self.creationNotes, report: report)
     }
 
     /// Attaches the notifier. Call once, before the session loop starts.
@@ -75,7 +74,7 @@ public final class FileSystem: Sendable {
     ///   - device: of the mount, from the mount table; nil if it is not there.
     /// - Throws: if a thread cannot be started, or the mount cannot join the others of its tree.
     public func connect(_ notifier: Notifier, device: UInt64?) throws(Errno) {
-        data.backingIDs.attach(notifier)
+        files.backingIDs.attach(notifier)
         try kernel.start(notifier, device: device, report: report)
         do throws(Errno) { try join() } catch {
             // Joining failed. Disconnect, or the notifier's threads keep the descriptor open.
@@ -85,13 +84,13 @@ public final class FileSystem: Sendable {
     }
 
     /// Joins the mounts of the tree. Call before the first request.
-    func join() throws(Errno) { try mounts.join(kernel, data.backingIDs, base: base?.kernel) }
+    func join() throws(Errno) { try mounts.join(kernel, files.backingIDs, base: base?.kernel) }
     func leave() { mounts.leave(kernel) }
 
     /// Applies what was negotiated with the kernel in INIT.
     func begin(_ negotiated: Negotiated) {
         kernel.begin(negotiated, watchObstacle: startWatching(negotiated))
-        if negotiated.passthrough { data.backingIDs.enable() }
+        if negotiated.passthrough { files.backingIDs.enable() }
     }
 
     /// Begins to watch for changes elsewhere, if this mount can.
@@ -114,7 +113,7 @@ public final class FileSystem: Sendable {
         if base == nil { creationNotes?.end() }
         mounts.share.writableFiles.filler.drain(milliseconds: 1000)
         kernel.stop()
-        data.backingIDs.closeAll()
+        files.backingIDs.closeAll()
     }
 
     /// Opens the log of decisions anew after the administrator has moved it away.
@@ -146,7 +145,7 @@ public final class FileSystem: Sendable {
 
     /// Applies a remount's rule for access times. Open files keep theirs.
     /// - Parameter rule: the new rule.
-    public func changeAccessTimes(_ rule: AccessTimeRule) { data.changeAccessTimes(rule) }
+    public func changeAccessTimes(_ rule: AccessTimeRule) { files.changeAccessTimes(rule) }
 
     /// Applies a remount's `sync` and `dirsync`. Open files keep their data path.
     /// - Parameters:
@@ -158,7 +157,7 @@ public final class FileSystem: Sendable {
     public var obstacleToWatching: String? { kernel.watchObstacle }
 
     /// Why passthrough is not used although the kernel supports it; nil if it is used.
-    public var passthroughObstacle: String? { data.backingIDs.obstacle }
+    public var passthroughObstacle: String? { files.backingIDs.obstacle }
 
     /// Answers what would be decided on this mount.
     public var explainer: Explainer { Explainer(loader: loader, judge: judge, share: mounts.share, accounts: accounts) }

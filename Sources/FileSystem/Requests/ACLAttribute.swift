@@ -8,18 +8,22 @@ import LinuxSystem
 // `system.aclfs.acl`. Names in the text are looked up without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     func aclText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let (acl, isDirectory) = try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(id)
-            try judge.permit(.readACL, Operands(object: object), caller, about: object)
-            guard let acl = object.facts.acl else { throw .nodata }
-            return (acl, object.facts.kind == .directory)
-        }
-        return ACLAttributeText.write(acl, isDirectory: isDirectory, names: accounts.identityNames(judge.identities, for: caller.payer))
+        let facts = try readList(of: id, caller)
+        guard let acl = facts.acl else { throw .nodata }
+        return ACLAttributeText.write(
+            acl, isDirectory: facts.kind == .directory, names: accounts.identityNames(judge.identities, for: caller.payer))
     }
 
-    func setACL(
-        of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
-    ) throws(Errno) {
+    /// The facts of an object whose list the caller may read.
+    func readList(of id: NodeID, _ caller: Caller) throws(Errno) -> ObjectFacts {
+        try share.lock.withReadLock { () throws(Errno) in
+            let object = try loader.load(id)
+            try judge.permit(.readACL, Operands(object: object), caller, about: object)
+            return object.facts
+        }
+    }
+
+    func setACL(of id: NodeID, to value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller) throws(Errno) {
         let isDirectory = try loader.node(id).object.kind == .directory
         let acl: ACL
         do {
@@ -42,11 +46,7 @@ extension XattrOperations {
 extension XattrOperations {
     /// The list as a record, also where there is none.
     func exchangeValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let acl = try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(id)
-            try judge.permit(.readACL, Operands(object: object), caller, about: object)
-            return object.facts.acl
-        }
+        let acl = try readList(of: id, caller).acl
         do { return try ExchangeRequest.value(of: acl) } catch { throw .io }
     }
 

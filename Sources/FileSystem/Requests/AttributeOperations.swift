@@ -15,15 +15,14 @@ final class AttributeOperations: Sendable {
     let share: Share
     let gaps: GapReservations
     let metadata: MetadataChanges
-    let handles: HandleTable
-    let accessTimes: AccessTimes
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, gaps: GapReservations,
-        metadata: MetadataChanges, handles: HandleTable, accessTimes: AccessTimes
+        metadata: MetadataChanges, files: OpenFiles
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.handles, self.accessTimes) = (
-            loader, judge, kernel, held, share, gaps, metadata, handles, accessTimes
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.gaps, self.metadata, self.files) = (
+            loader, judge, kernel, held, share, gaps, metadata, files
         )
     }
 }
@@ -38,7 +37,7 @@ extension AttributeOperations {
         return try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             let operands = Operands(object: object)
-            if let handle, let file = try? handles.file(handle), file.node.id == id,
+            if let handle, let file = try? files.file(handle), file.node.id == id,
                 !judge.decide(.stat, operands, caller).isAllowed
             {
                 return kernel.uncacheableAttributes(of: object)
@@ -61,7 +60,7 @@ extension AttributeOperations {
             let object = try loader.load(id)
             try judge.permit(.readLink, Operands(object: object), caller, about: object)
             // Bound to a name, so that the descriptor outlives the call.
-            let place = accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
+            let place = files.accessTimes.descriptorOnMountCopy(of: object.descriptor.rawValue) ?? object.descriptor
             return try Syscall.readlinkat(place.rawValue)
         }
     }
@@ -85,12 +84,9 @@ extension AttributeOperations {
 
     /// SETATTR. No zeros are written meanwhile.
     func setAttributes(_ id: NodeID, _ changes: SetAttributes, _ caller: Caller) throws(Errno) -> AttributeAnswer {
-        func performHere() throws(Errno) -> AttributeAnswer {
-            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
-        }
-        if let answer = try held.runUnlessHeld(caller, performHere) { return answer }
-        return try held.runHeldChange(id, caller) { [self] () throws(Errno) in
-            try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
+        try held.run((id, changes, caller), caller, on: .object(id)) { [self] (input) throws(Errno) in
+            let (id, changes, caller) = input
+            return try gaps.withoutFill(id, caller, changes) { () throws(Errno) in try performSetAttributes(id, changes, caller) }
         }
     }
 
@@ -149,9 +145,7 @@ extension AttributeOperations {
 
     /// Changes a size alone. The decision is made under the metadata lock, the call without it, because a large file may take long. A
     /// revocation in between comes after a call that has begun before.
-    private func resize(
-        _ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller
-    ) throws(Errno) -> AttributeAnswer {
+    private func resize(_ id: NodeID, to size: UInt64, through handle: HandleID?, _ caller: Caller) throws(Errno) -> AttributeAnswer {
         let object = try share.lock.withReadLock { () throws(Errno) in
             let object = try loader.load(id)
             try held.requireNoOtherChange(of: object)
@@ -177,9 +171,7 @@ extension AttributeOperations {
     /// Whether the kernel clears set-id bits by itself: in the name of a caller that writes, truncates or changes the owner
     /// (docs/reference/authorization.md 6.7). Only these bits may differ. The request must contain the change, or the caller must have a
     /// writable handle.
-    private func isIssuedByKernel(
-        _ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller
-    ) -> Bool {
+    private func isIssuedByKernel(_ mode: UInt32, _ changes: SetAttributes, _ object: ObjectState, _ caller: Caller) -> Bool {
         guard !kernel.leavesSetIDToDaemon, object.facts.kind == .file else { return false }
         let current = UInt32(judge.posix.shownMode(object.facts).rawValue)
         guard mode & 0o7777 != current, (mode & 0o7777) | 0o6000 == current | 0o6000, mode & 0o6000 & ~current == 0 else {
@@ -187,7 +179,7 @@ extension AttributeOperations {
         }
         if changes.size != nil || changes.uid != nil || changes.gid != nil { return true }
         guard changes.accessTime == nil, changes.modificationTime == nil, let node = object.node else { return false }
-        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+        return files.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// Whether the kernel sends the request before a write. chown(2) without ids looks the same, and must change nothing unless the caller
@@ -195,20 +187,20 @@ extension AttributeOperations {
     /// which is less access.
     private func precedesWrite(_ changes: SetAttributes, to object: ObjectState, _ caller: Caller) -> Bool {
         guard changes.size == nil, changes.uid == nil, changes.gid == nil, let node = object.node else { return false }
-        return handles.hasWritableFile(of: node, openedBy: caller.uid)
+        return files.hasWritableFile(of: node, openedBy: caller.uid)
     }
 
     /// Judges a truncation: by path the right to write, through a handle its access mode and the flags (docs/reference/authorization.md 2.2, 2.4).
     private func permitTruncation(_ object: ObjectState, _ handle: HandleID?, _ caller: Caller) throws(Errno) {
         guard let handle else { return try judge.permit(.truncate, Operands(object: object), caller, about: object) }
-        let file = try handles.file(handle)
+        let file = try files.file(handle)
         try judge.permit(.truncate, through: file, flags: object.facts.flags)
     }
 
     /// Whether a file that the caller has made and given away takes the present time (docs/reference/authorization.md Q4): touch(1) makes a file, sets its
     /// times, and closes it. The request names no handle.
     private func mayTouchHandedOver(_ object: ObjectState, _ caller: Caller) -> Bool {
-        guard object.facts.owner != caller.uid, let node = object.node, let file = handles.handedOver(node, by: caller.uid) else {
+        guard object.facts.owner != caller.uid, let node = object.node, let file = files.handedOver(node, by: caller.uid) else {
             return false
         }
         return (try? judge.permit(.touch, through: file, flags: object.facts.flags)) != nil

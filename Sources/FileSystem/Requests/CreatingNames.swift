@@ -32,9 +32,7 @@ enum NewObject {
 }
 
 extension NameOperations {
-    func make(
-        _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> Entry {
+    func make(_ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller) throws(Errno) -> Entry {
         let entry = try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try makeLocked(new, name, in: parent, mode: mode, caller) }
         }

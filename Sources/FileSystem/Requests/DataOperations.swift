@@ -17,25 +17,21 @@ final class DataOperations: Sendable {
     let durable: DurableCalls
     let gaps: GapReservations
     let metadata: MetadataChanges
-    let handles: HandleTable
-    let backingIDs: BackingIDs
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, durable: DurableCalls,
-        gaps: GapReservations, metadata: MetadataChanges, handles: HandleTable, backingIDs: BackingIDs
+        gaps: GapReservations, metadata: MetadataChanges, files: OpenFiles
     ) {
         (
-            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.handles,
-            self.backingIDs
-        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, handles, backingIDs)
+            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.files
+        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, files)
     }
 }
 
 extension DataOperations {
-    func read(
-        _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller
-    ) throws(Errno) -> Int {
-        let file = try handles.file(id)
+    func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, offset: Int64, _ caller: Caller) throws(Errno) -> Int {
+        let file = try files.file(id)
         try judge.permit(.read, through: file)
         let descriptor = try file.descriptor()
         // Unless the kernel moves data past the daemon, no caller can hold the file.
@@ -47,7 +43,7 @@ extension DataOperations {
             return try read(descriptor, into: buffer, offset: offset)
         }
         let size = buffer.count
-        let bytes = try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
+        let bytes = try held.runOnSpareThread(file, caller) { [self] () throws(Errno) in
             var bytes = [UInt8](repeating: 0, count: size)
             let count = try bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(Errno) in try read(descriptor, into: buffer, offset: offset) }
@@ -59,9 +55,7 @@ extension DataOperations {
         return bytes.count
     }
 
-    private func read(
-        _ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64
-    ) throws(Errno) -> Int {
+    private func read(_ descriptor: SharedDescriptor, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(Errno) -> Int {
         // The kernel asks for whole pages, and refuses a read past the last byte that a file can have.
         let most = offset < 0 ? buffer.count : min(buffer.count, Int(Int64.max - offset))
         var total = 0
@@ -79,7 +73,7 @@ extension DataOperations {
         _ id: HandleID, _ bytes: UnsafeRawBufferPointer, offset: Int64, flags: Int32, clearsSetID: Bool,
         _ caller: Caller
     ) throws(Errno) -> Int {
-        let file = try handles.file(id)
+        let file = try files.file(id)
         // The flags as fcntl(2) left them. An append-only handle without O_APPEND may only write at the end.
         let appends = flags & OpenFlag.append != 0 || appendsByCall(file, caller)
         var addsAtEnd = appends
@@ -109,17 +103,10 @@ extension DataOperations {
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, through file: OpenFile, _ caller: Caller
     ) throws(Errno) -> Int {
         guard file.dataPath.mustKeepNoPages else { return try write(bytes, to: descriptor, at: position, caller) }
-        let key = file.node.object.key
-        if share.dataPaths.claim(key, against: .request(from: backingIDs)) {
-            defer { share.dataPaths.unclaim(key) }
-            return try write(bytes, to: descriptor, at: position, caller)
-        }
-        let copy = Array(bytes)
-        return try held.runOnSpareThread([file], caller) { [self] _ throws(Errno) in
-            try copy.withUnsafeBytes { bytes in
-                Result { () throws(Errno) in try write(bytes, to: descriptor, at: position, caller) }
-            }.get()
-        }
+        return try held.makeDataCall(
+            (LentBytes(bytes), descriptor, position, caller), of: file, caller, against: .request(from: files.backingIDs),
+            keeping: { ($0.0.kept, $0.1, $0.2, $0.3) }
+        ) { [self] (input) throws(Errno) in try write(input.0.bytes, to: input.1, at: input.2, input.3) }
     }
 
     /// - Parameter position: nil for the end of the file.
@@ -161,8 +148,7 @@ extension DataOperations {
     private func clearSetIDBeforeWriting(to file: OpenFile, _ caller: Caller, unlessKept: Bool = false) throws(Errno) {
         if try Syscall.statx(file.pathDescriptor.rawValue, flags: AtFlag.dontSync).mode & 0o6000 == 0 { return }
         if unlessKept, judge.keepsSetID(caller) { return }
-        if try held.runUnlessHeld(caller, { () throws(Errno) in try performClearSetID(of: file) }) != nil { return }
-        try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in try performClearSetID(of: file) }
+        try held.run(file, caller, on: .object(file.node.id)) { [self] (file) throws(Errno) in try performClearSetID(of: file) }
     }
 
     private func performClearSetID(of file: OpenFile) throws(Errno) {
@@ -175,14 +161,14 @@ extension DataOperations {
 
     func sync(_ id: HandleID, dataOnly: Bool) throws(Errno) {
         // Bound to a name, so that the descriptor outlives the call.
-        let descriptor = try handles.file(id).descriptor()
+        let descriptor = try files.file(id).descriptor()
         try waiting { () throws(Errno) in
             if dataOnly { try Syscall.fdatasync(descriptor.rawValue) } else { try Syscall.fsync(descriptor.rawValue) }
         }
     }
 
     func syncDirectory(_ id: HandleID) throws(Errno) {
-        let directory = try handles.directory(id)
+        let directory = try files.directory(id)
         try waiting { () throws(Errno) in try Syscall.fsync(directory.descriptor.rawValue) }
     }
 
@@ -193,9 +179,11 @@ extension DataOperations {
 
     func seek(_ id: HandleID, offset: Int64, whence: Int32, _ caller: Caller) throws(Errno) -> Int64 {
         guard whence == Seek.data || whence == Seek.hole else { throw .inval }
-        let file = try handles.file(id)
+        let file = try files.file(id)
         let descriptor = try file.descriptor()
-        return try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+        return try held.makeDataCall((descriptor, offset, whence), of: file, caller, against: .request(from: files.backingIDs)) {
+            (input) throws(Errno) in
+            let (descriptor, offset, whence) = input
             let place = try Syscall.lseek(descriptor.rawValue, offset: offset, whence: whence)
             if place >= 0 { return place }
             // The kernel has counted past the last byte that a file can have. The end of a file counts as a hole.
@@ -207,21 +195,15 @@ extension DataOperations {
     /// FALLOCATE asks for a writable handle. It is denied on immutable objects; append-only objects and handles may only reserve space
     /// beyond the end (docs/reference/authorization.md 2.4). The call is made without the lock, because it may take long. The end may move
     /// meanwhile: reserving changes no byte.
-    func allocate(
-        _ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller
-    ) throws(Errno) {
-        let file = try handles.file(id)
-        let known = try held.runUnlessHeld(caller) { () throws(Errno) in try permitAllocation(file, mode: mode, offset: offset, caller) }
-        let size =
-            if let known { known } else {
-                try held.runHeldChange(file.node.id, caller) { [self] () throws(Errno) in
-                    try permitAllocation(file, mode: mode, offset: offset, caller)
-                }
-            }
+    func allocate(_ id: HandleID, mode: Int32, offset: Int64, length: Int64, _ caller: Caller) throws(Errno) {
+        let file = try files.file(id)
+        let size = try held.run((file, mode, offset, caller), caller, on: .object(file.node.id)) { [self] (input) throws(Errno) in
+            try permitAllocation(input.0, mode: input.1, offset: input.2, input.3)
+        }
         let descriptor = try file.descriptor()
         defer { kernel.invalidateContent(of: file.node.object) }
         try waiting { () throws(Errno) in
-            try held.makeDataCall(of: [file], caller, against: .request(from: backingIDs)) { () throws(Errno) in
+            try held.makeDataCall(caller, of: file, caller, against: .request(from: files.backingIDs)) { (caller) throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
                     try Syscall.fallocate(descriptor.rawValue, mode: mode, offset: offset, length: length)
                 }
@@ -253,10 +235,8 @@ extension DataOperations {
         return loader.tree.copiesBytes(device: to.node.object.key.device)
     }
 
-    func copy(
-        from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller
-    ) throws(Errno) -> Int {
-        let (from, to) = (try handles.file(source.handle), try handles.file(destination.handle))
+    func copy(from source: FilePosition, to destination: FilePosition, length: UInt64, _ caller: Caller) throws(Errno) -> Int {
+        let (from, to) = (try files.file(source.handle), try files.file(destination.handle))
         try judge.permit(.read, through: from)
         // A copy by position could overwrite bytes that another appender has just added. After this errno the kernel copies by WRITE, which
         // adds at the end.
@@ -266,9 +246,9 @@ extension DataOperations {
         defer { kernel.invalidateContent(of: to.node.object) }
         try clearSetIDBeforeWriting(to: to, caller, unlessKept: true)
         let (input, output) = (try from.descriptor(), try to.descriptor())
-        let files = from.node.object.key == to.node.object.key ? [to] : [from, to]
+        let other = from.node.object.key == to.node.object.key ? nil : from
         let count = try waiting { () throws(Errno) in
-            try held.makeDataCall(of: files, caller, against: .any) { () throws(Errno) in
+            try held.makeDataCall(caller, of: to, and: other, caller, against: .any) { (caller) throws(Errno) in
                 // On a spare thread, a piece that ends before the caller's deadline.
                 let most: UInt64 = ThreadMark.isSet ? 64 << 20 : 1 << 30
                 return try allocateBlocks(for: caller) { () throws(Errno) in

@@ -12,15 +12,14 @@ final class DirectoryOperations: Sendable {
     let held: HeldCalls
     let share: Share
     let lookups: LookupOperations
-    let handles: HandleTable
-    let accessTimes: AccessTimes
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, lookups: LookupOperations,
-        handles: HandleTable, accessTimes: AccessTimes
+        files: OpenFiles
     ) {
-        (self.loader, self.judge, self.kernel, self.held, self.share, self.lookups, self.handles, self.accessTimes) = (
-            loader, judge, kernel, held, share, lookups, handles, accessTimes
+        (self.loader, self.judge, self.kernel, self.held, self.share, self.lookups, self.files) = (
+            loader, judge, kernel, held, share, lookups, files
         )
     }
 }
@@ -34,14 +33,14 @@ extension DirectoryOperations {
             guard object.facts.kind == .directory else { throw .notdir }
             let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
             let descriptor = SharedDescriptor(
-                try accessTimes.open(
+                try files.accessTimes.open(
                     object.descriptor.rawValue,
                     OpenFlag.readOnly | OpenFlag.directory | OpenFlag.nonBlock))
             let position = ListingPosition(
                 loader.tree.directoryCookies(of: object.object, object.descriptor),
                 CookieRoom.Charge(share.cookieRoom, payer: caller.payer))
             return Opening(
-                handle: handles.add(OpenDirectory(node: node, descriptor: descriptor, position, quota, cache: kernel.cache)),
+                handle: files.add(OpenDirectory(node: node, descriptor: descriptor, position, quota, cache: kernel.cache)),
                 flags: listingFlags(object))
         }
     }
@@ -51,8 +50,8 @@ extension DirectoryOperations {
     /// Before it does, it requests the attributes in the caller's name, so every caller must hold the right to read them. It discards
     /// the names when the mtime has moved, so the mtime must tell every change. A confined mount judges each part of a listing anew.
     private func listingFlags(_ directory: ObjectState) -> Opening.Flags {
-        guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !accessTimes.areStrict,
-            // The kernel stores no mtime of such a directory (AttributesInSteps.swift).
+        guard loader.view == nil, kernel.cache.timeouts.entry > 0, !directory.isOvermounted, !files.accessTimes.areStrict,
+            // The kernel stores no mtime of such a directory (docs/internals/coherence.md "Attributes in steps").
             !kernel.isStickyDirectory(directory),
             loader.tree.stampsEveryChange(directory.status, directory.descriptor),
             judge.everyCallerHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
@@ -73,10 +72,8 @@ extension DirectoryOperations {
     }
 
     /// READDIR: adds the names from `offset` on to the reply.
-    func list(
-        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
-    ) throws(Errno) {
-        let directory = try handles.directory(id)
+    func list(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller) throws(Errno) {
+        let directory = try files.directory(id)
         // The next request on the handle proves that the kernel has used the last listing (R5).
         directory.listing.markUsed()
         if offset == 0 { directory.node.lastListed.store(SystemTime.monotonic(), ordering: .relaxed) }
@@ -93,10 +90,8 @@ extension DirectoryOperations {
 
     /// READDIRPLUS: as `list`, and exposes the objects if every caller may search the directory. Otherwise the entries have no node (R6).
     /// - Returns: the nodes that were exposed; each counts as a look-up.
-    func listWithEntries(
-        _ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller
-    ) throws(Errno) -> [NodeID] {
-        let directory = try handles.directory(id)
+    func listWithEntries(_ id: HandleID, offset: UInt64, into reply: inout DirectoryReply, _ caller: Caller) throws(Errno) -> [NodeID] {
+        let directory = try files.directory(id)
         directory.listing.markUsed()
         directory.listing.begin()
         let now = SystemTime.monotonic()

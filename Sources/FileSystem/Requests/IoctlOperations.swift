@@ -19,29 +19,27 @@ final class IoctlOperations: Sendable {
     let share: Share
     let metadata: MetadataChanges
     let durable: DurableCalls
-    let handles: HandleTable
+    let files: OpenFiles
 
     init(
         loader: ObjectLoader, judge: Judge, held: HeldCalls, share: Share, metadata: MetadataChanges, durable: DurableCalls,
-        handles: HandleTable
+        files: OpenFiles
     ) {
-        (self.loader, self.judge, self.held, self.share, self.metadata, self.durable, self.handles) = (
-            loader, judge, held, share, metadata, durable, handles
+        (self.loader, self.judge, self.held, self.share, self.metadata, self.durable, self.files) = (
+            loader, judge, held, share, metadata, durable, files
         )
     }
 }
 
 extension IoctlOperations {
-    func ioctl(
-        _ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller
-    ) throws(Errno) -> [UInt8] {
+    func ioctl(_ id: HandleID, command: UInt32, input: UnsafeRawBufferPointer, outputSize: Int, _ caller: Caller) throws(Errno) -> [UInt8] {
         guard let command = FlagCommand(rawValue: command) else { throw .notty }
-        let node = try handles.node(id)
+        let node = try files.node(id)
         switch command {
         case .getFlags:
-            return littleEndian(Self.inodeFlags(try readFlags(node, caller)), padTo: min(outputSize, 8))
+            return littleEndian(Self.inodeFlags(try metadata.visibleFlags(of: node, caller)), padTo: min(outputSize, 8))
         case .getExtended:
-            return littleEndian(Self.extendedFlags(try readFlags(node, caller)), padTo: min(outputSize, 28))
+            return littleEndian(Self.extendedFlags(try metadata.visibleFlags(of: node, caller)), padTo: min(outputSize, 28))
         case .setFlags:
             guard input.count >= 4 else { throw .inval }
             let bits = input.loadUnaligned(as: UInt32.self)
@@ -61,19 +59,13 @@ extension IoctlOperations {
         return []
     }
 
-    private func readFlags(_ node: Node, _ caller: Caller) throws(Errno) -> FileFlags {
-        try metadata.visibleFlags(of: node, caller)
-    }
-
     /// `i` and `a` mean the system flags, and a get returns them for the user flags too. Only a change of what a get returns is a request,
     /// so this never sets or clears user flags.
     private func setFlags(
         _ node: Node, _ caller: Caller, known: UInt32, _ bits: UInt32, _ encode: @escaping @Sendable (FileFlags) -> UInt32
     ) throws(Errno) {
-        func performHere() throws(Errno) { try performSetFlags(node, caller, known: known, bits, encode) }
-        if try held.runUnlessHeld(caller, performHere) != nil { return }
-        try held.runHeldChange(node.id, caller) { [self] () throws(Errno) in
-            try performSetFlags(node, caller, known: known, bits, encode)
+        try held.run((node, caller, known, bits, encode), caller, on: .object(node.id)) { [self] (input) throws(Errno) in
+            try performSetFlags(input.0, input.1, known: input.2, input.3, input.4)
         }
     }
 
@@ -107,19 +99,16 @@ extension IoctlOperations {
     }
 
     private static func inodeFlags(_ flags: FileFlags) -> UInt32 {
-        var bits: UInt32 = 0
-        if !flags.isDisjoint(with: .immutable) { bits |= InodeFlag.immutable }
-        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeFlag.append }
-        if flags.contains(.noDump) { bits |= InodeFlag.noDump }
-        return bits
+        bits(flags, immutable: InodeFlag.immutable, append: InodeFlag.append, noDump: InodeFlag.noDump)
     }
 
     private static func extendedFlags(_ flags: FileFlags) -> UInt32 {
-        var bits: UInt32 = 0
-        if !flags.isDisjoint(with: .immutable) { bits |= InodeXFlag.immutable }
-        if !flags.isDisjoint(with: .appendOnly) { bits |= InodeXFlag.append }
-        if flags.contains(.noDump) { bits |= InodeXFlag.noDump }
-        return bits
+        bits(flags, immutable: InodeXFlag.immutable, append: InodeXFlag.append, noDump: InodeXFlag.noDump)
+    }
+
+    private static func bits(_ flags: FileFlags, immutable: UInt32, append: UInt32, noDump: UInt32) -> UInt32 {
+        (flags.isDisjoint(with: .immutable) ? 0 : immutable) | (flags.isDisjoint(with: .appendOnly) ? 0 : append)
+            | (flags.contains(.noDump) ? noDump : 0)
     }
 
     private func littleEndian(_ value: UInt32, padTo size: Int) -> [UInt8] {

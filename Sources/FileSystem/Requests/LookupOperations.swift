@@ -18,9 +18,7 @@ final class LookupOperations: Sendable {
 }
 
 extension LookupOperations {
-    func lookup(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> LookupAnswer {
+    func lookup(_ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) throws(Errno) -> LookupAnswer {
         let awaited = awaitForget(of: name, in: parent, caller)
         return try held.passGates(caller) { () throws(Errno) in
             try share.lock.withReadLock { () throws(Errno) in try lookupLocked(name, in: parent, awaited, caller) }
@@ -34,9 +32,7 @@ extension LookupOperations {
         try loader.requireOpenGate(of: directory.object)
         kernel.watchNames(of: &directory)
         do throws(Errno) {
-            try judge.permit(
-                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
-                in: directory.object)
+            try judge.permitLookup(name, in: directory, caller)
             if directory.isOvermounted { return .absentUncacheable }
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)

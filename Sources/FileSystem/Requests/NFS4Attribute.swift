@@ -9,11 +9,7 @@ import WireFormats
 // are looked up without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     func nfs4Value(of id: NodeID, _ form: NFS4Form, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let facts = try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(id)
-            try judge.permit(.readACL, Operands(object: object), caller, about: object)
-            return object.facts
-        }
+        let facts = try readList(of: id, caller)
         do throws(NFS4Error) {
             return try NFS4Value.write(
                 facts.acl, mode: facts.mode, isDirectory: facts.kind == .directory, as: form,
@@ -59,13 +55,14 @@ extension XattrOperations {
     }
 
     private func refuse(_ action: String, _ form: NFS4Form, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
-        refuse(action, form == .named ? "system.nfs4_acl" : "system.nfs4_acl_xdr", error, id, caller)
+        refuse("\(action) \(form == .named ? "system.nfs4_acl" : "system.nfs4_acl_xdr")", error.message, id, caller)
     }
 
-    private func refuse(_ action: String, _ name: String, _ error: NFS4Error, _ id: NodeID, _ caller: Caller) -> Errno {
+    /// Tells the administrator why a value is refused.
+    func refuse(_ action: String, _ reason: String, _ id: NodeID, _ caller: Caller) -> Errno {
         var descriptor: SharedDescriptor?
         if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
-        refusals.note("\(action) \(name)", error.message, by: caller, on: descriptor?.rawValue)
+        refusals.note(action, reason, by: caller, on: descriptor?.rawValue)
         return .inval
     }
 }
@@ -75,23 +72,19 @@ extension XattrOperations {
     private static let smbName = "system.nfs4_acl_smb"
 
     func smbValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let facts = try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(id)
-            try judge.permit(.readACL, Operands(object: object), caller, about: object)
-            return object.facts
-        }
-        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw refuse("reading", Self.smbName, error, id, caller) }
+        let facts = try readList(of: id, caller)
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw refuse("reading \(Self.smbName)", error.message, id, caller) }
     }
 
     func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
         let value: SMBValue
         do throws(NFS4Error) { value = try SMBValue(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer)) } catch {
-            throw refuse("setting", Self.smbName, error, id, caller)
+            throw refuse("setting \(Self.smbName)", error.message, id, caller)
         }
         let wrong = try change(id, flags, caller) { (facts) throws(NFS4Error) in
             let list = try value.divided(over: facts)
             return (list.acl, list.permissions)
         }
-        if let wrong { throw refuse("setting", Self.smbName, wrong, id, caller) }
+        if let wrong { throw refuse("setting \(Self.smbName)", wrong.message, id, caller) }
     }
 }

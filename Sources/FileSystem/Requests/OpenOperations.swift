@@ -28,22 +28,21 @@ final class OpenOperations: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
-    let data: DataPaths
     let durable: DurableCalls
     let gaps: GapReservations
     let metadata: MetadataChanges
     let names: NameOperations
     let lookups: LookupOperations
-    let handles: HandleTable
+    let files: OpenFiles
 
     init(
-        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, data: DataPaths, durable: DurableCalls,
-        gaps: GapReservations, metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, handles: HandleTable
+        loader: ObjectLoader, judge: Judge, kernel: KernelView, held: HeldCalls, share: Share, durable: DurableCalls,
+        gaps: GapReservations, metadata: MetadataChanges, names: NameOperations, lookups: LookupOperations, files: OpenFiles
     ) {
         (
-            self.loader, self.judge, self.kernel, self.held, self.share, self.data, self.durable, self.gaps, self.metadata, self.names,
-            self.lookups, self.handles
-        ) = (loader, judge, kernel, held, share, data, durable, gaps, metadata, names, lookups, handles)
+            self.loader, self.judge, self.kernel, self.held, self.share, self.durable, self.gaps, self.metadata, self.names,
+            self.lookups, self.files
+        ) = (loader, judge, kernel, held, share, durable, gaps, metadata, names, lookups, files)
     }
 }
 
@@ -73,7 +72,7 @@ extension OpenOperations {
             }
         }
         do throws(Errno) { return try attemptOpen(node, flags: flags, mayRetry: false, caller) } catch {
-            if error == .busy { data.noteBusy(node) }
+            if error == .busy { files.noteBusy(node) }
             throw error
         }
     }
@@ -82,15 +81,12 @@ extension OpenOperations {
         guard OpenIntent(flags: flags).contains(.write) || flags & OpenFlag.truncate != 0 else {
             return try performOpen(node, flags: flags, mayRetry: mayRetry, nil, caller)
         }
-        func performHere() throws(Errno) -> Opening {
-            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
-                try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
-            }
-        }
-        if let opening = try held.runUnlessHeld(caller, performHere) { return opening }
-        // Opening has to clear set-id bits on a file that may be held.
-        return try held.runHeldChange(node.id, caller, discard: { [self] in gaps.release($0.handle) }) { [self] () throws(Errno) in
-            try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
+        // Opening may have to clear set-id bits on a file that may be held.
+        return try held.run(
+            (node, flags, mayRetry, caller), caller, on: .object(node.id), discard: { [self] in gaps.release($0.handle) }
+        ) { [self] (input) throws(Errno) in
+            let (node, flags, mayRetry, caller) = input
+            return try gaps.openForWriting(node, caller) { (writableFile) throws(Errno) in
                 try performOpen(node, flags: flags, mayRetry: mayRetry, writableFile, caller)
             }
         }
@@ -108,12 +104,12 @@ extension OpenOperations {
         var size = object.status.size
         if intent.contains(.truncate) {
             defer { kernel.invalidateContent(of: node.object) }
-            try held.makeDataCall(of: [opened], caller, against: .any) { () throws(Errno) in try opened.truncate() }
+            try held.makeDataCall(opened, of: opened, caller, against: .any) { (opened) throws(Errno) in try opened.truncate() }
             size = 0
         }
-        opened.attach(try gaps.enterHandle(writableFile, size: size, intent, caller))
+        opened.attach(gaps.enterHandle(writableFile, size: size, intent, caller))
         if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
-        return addHandle(opened)
+        return files.add(opened)
     }
 
     /// Judges an open and opens the object.
@@ -125,41 +121,23 @@ extension OpenOperations {
         // The kernel opens special files by itself.
         guard object.facts.kind == .file else { throw .io }
         let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
-        let isWritable = intent.contains(.write)
-        let isAppendOnly = isLimitedToEnd(intent, object, caller)
         // A write clears set-id bits (docs/reference/authorization.md 6.7), but no request tells of a store into a mapping. Without the page cache there
         // are no mappings; where they cannot be excluded, opening for writing clears the bits.
         let clearsSetID =
-            isWritable && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) && !judge.keepsSetID(caller)
-        let dataPath = try data.acquireDataPath(
-            object,
-            data.makeDemand(
-                intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
-        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
-            // Fails with the right errno if the backing file system has no O_DIRECT; the kernel would return EIO.
-            _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
-        }
-        // A handle that reads by passthrough may never need a descriptor.
-        let isNeeded = isWritable || dataPath.path.backingID == nil
-        let descriptor =
-            isNeeded ? SharedDescriptor(try data.accessTimes.open(object.descriptor.rawValue, backingFlags(flags))) : nil
-        if isWritable {
+            intent.contains(.write) && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup]) && !judge.keepsSetID(caller)
+        let file = try files.open(
+            object, node, flags: flags, quota, isAppendOnly: isLimitedToEnd(intent, object, caller), clearsSetID: clearsSetID,
+            executes: executes, mayRetry: mayRetry, caller)
+        let isPassthrough = file.dataPath.path.backingID != nil
+        if file.isWritable {
             kernel.endWatch(of: object.object)
-        } else if dataPath.path.backingID != nil {
+        } else if isPassthrough {
             share.watched.noteReader(object.object.key)
         }
-        if intent.contains(.truncate) || clearsSetID && dataPath.path.backingID != nil {
+        if intent.contains(.truncate) || clearsSetID && isPassthrough {
             try metadata.clearSetIDUnlessKept(of: object, caller, holding: .reading)
         }
-        return OpenFile(
-            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
-            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly, Durability(flags: flags))
-    }
-
-    private func addHandle(_ file: OpenFile) -> Opening {
-        judge.counters.count(file.dataPath.path)
-        // FLUSH only has to reserve gaps.
-        return Opening(handles.add(file), file.dataPath.path, noFlush: !file.isWritable || gaps.options.zeroFill == .off)
+        return file
     }
 
     /// Whether a handle may only add at the end: the object is append-only, or a caller without the right to write opens it for appending.
@@ -169,12 +147,6 @@ extension OpenOperations {
         if !object.facts.flags.isDisjoint(with: .appendOnly) { return true }
         guard intent.contains(.append) else { return false }
         return !judge.decide(.rights(.write), Operands(object: object), caller).isAllowed
-    }
-
-    /// The flags for opening the backing file: the access mode, and nothing that could block or follow a link. The daemon itself handles
-    /// appending, truncation and exclusion.
-    private func backingFlags(_ flags: Int32) -> Int32 {
-        flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
     }
 
     func createAndOpen(
@@ -206,9 +178,7 @@ extension OpenOperations {
         do throws(Errno) { made = try names.create(.file, name, in: directory, mode: mode, caller) } catch {
             guard error == .exist, flags & OpenFlag.exclusive == 0 else { throw error }
             // The name was created after the kernel's look-up, so it is opened like any other.
-            try judge.permit(
-                .lookup, Operands(finding: name, in: directory), caller, about: directory, named: name,
-                in: directory.object)
+            try judge.permitLookup(name, in: directory, caller)
             let found = try loader.child(name, of: directory)
             return (kernel.makeEntry(found, named: name, below: directory), nil)
         }
@@ -221,15 +191,13 @@ extension OpenOperations {
     }
 
     /// Opens the object of an entry. If that fails, the look-up of the entry is not counted.
-    private func openEntry(
-        _ entry: Entry, _ open: (Node) throws(Errno) -> Opening
-    ) throws(Errno) -> (Entry, Opening) {
+    private func openEntry(_ entry: Entry, _ open: (Node) throws(Errno) -> Opening) throws(Errno) -> (Entry, Opening) {
         do throws(Errno) {
             let node = try loader.node(entry.node)
             let opening = try open(node)
             var entry = entry
             // A handle that can be mapped changes the file unseen, so its attributes are uncacheable.
-            if let file = try? handles.file(opening.handle), file.dataPath.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
+            if let file = try? files.file(opening.handle), file.dataPath.isMappable { kernel.makeAttributesUncacheable(in: &entry) }
             return (entry, opening)
         } catch {
             lookups.forgetLookups(of: entry.node, 1)
@@ -237,17 +205,13 @@ extension OpenOperations {
         }
     }
 
-    func openUnnamed(
-        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> (Entry, Opening) {
+    func openUnnamed(in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
         try held.passGates(caller) { () throws(Errno) in
             try share.withNamesHeld { () throws(Errno) in try openUnnamedLocked(in: parent, flags: flags, mode: mode, caller) }
         }
     }
 
-    private func openUnnamedLocked(
-        in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
-    ) throws(Errno) -> (Entry, Opening) {
+    private func openUnnamedLocked(in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
         let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let directory = try loader.load(parent)
         let descriptor = try names.createUnnamed(in: directory, mode: mode, caller)
@@ -265,22 +229,8 @@ extension OpenOperations {
     private func openCreated(
         _ made: ObjectState, _ node: Node, _ quota: HandleQuota.Charge, flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
-        let intent = OpenIntent(flags: flags)
-        let dataPath = try data.acquireDataPath(
-            made, data.makeDemand(intent, of: made, isAppendOnly: false, clearsSetID: false, caller))
-        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
-            _ = try Syscall.reopen(made.descriptor.rawValue, backingFlags(flags) | OpenFlag.direct)
-        }
-        // Creation has opened the file for reading and writing. The daemon holds the handle to its access mode.
-        var descriptor = intent.contains(.write) ? made.opened : nil
-        if descriptor == nil, dataPath.path.backingID == nil {
-            descriptor = SharedDescriptor(try data.accessTimes.open(made.descriptor.rawValue, backingFlags(flags)))
-        }
-        let file = OpenFile(
-            node: node, pathDescriptor: made.descriptor, descriptor: descriptor, data.accessTimes, quota, dataPath,
-            isReadable: intent.contains(.read), isWritable: intent.contains(.write), isAppendOnly: false,
-            isHandedOver: made.facts.owner != caller.uid, Durability(flags: flags))
+        let file = try files.open(made, node, flags: flags, quota, isHandedOver: made.facts.owner != caller.uid, caller)
         if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
-        return addHandle(file)
+        return files.add(file)
     }
 }

@@ -10,14 +10,10 @@ import WireFormats
 // without the metadata lock, because account databases may be slow.
 extension XattrOperations {
     private static let storedName = Array("user.com.apple.acl.text".utf8)
+    private static let setting = "setting com.apple.acl.text"
 
     func portableText(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
-        let acl = try share.lock.withReadLock { () throws(Errno) in
-            let object = try loader.load(id)
-            try judge.permit(.readACL, Operands(object: object), caller, about: object)
-            guard let acl = object.facts.acl else { throw .nodata }
-            return acl
-        }
+        guard let acl = try readList(of: id, caller).acl else { throw .nodata }
         return LongFormText.write(acl, names: WireAccountNames(accounts, judge.identities, for: caller.payer))
     }
 
@@ -26,7 +22,7 @@ extension XattrOperations {
         do throws(LongFormError) {
             copied = try LongFormText.read(bytes, names: WireAccountNames(accounts, judge.identities, for: caller.payer))
         } catch {
-            throw refuse(error.message, id, caller)
+            throw refuse(Self.setting, error.message, id, caller)
         }
         let isTooLong = try metadata.withMetadataLocked(id) { () throws(Errno) in
             let object = try loader.load(id)
@@ -42,7 +38,7 @@ extension XattrOperations {
             try metadata.changeACL(object, to: acl, caller)
             return false
         }
-        if isTooLong { throw refuse("with the inherited entries there are more than \(ACL.maximumEntryCount)", id, caller) }
+        if isTooLong { throw refuse(Self.setting, "with the inherited entries there are more than \(ACL.maximumEntryCount)", id, caller) }
     }
 
     /// Removes the explicit entries and the mark `no_inherit`, except what getfacl(1) shows. `rsync -aAX` has found that equal before it removes
@@ -64,12 +60,5 @@ extension XattrOperations {
         // Linux refuses user.* on all other objects, so that a program could not read what it was shown.
         if object.facts.kind == .file || object.facts.kind == .directory { return names }
         return names.filter { $0 != Self.storedName }
-    }
-
-    private func refuse(_ reason: String, _ id: NodeID, _ caller: Caller) -> Errno {
-        var descriptor: SharedDescriptor?
-        if let node = try? loader.node(id) { descriptor = try? loader.tree.descriptor(of: node.object) }
-        refusals.note("setting com.apple.acl.text", reason, by: caller, on: descriptor?.rawValue)
-        return .inval
     }
 }

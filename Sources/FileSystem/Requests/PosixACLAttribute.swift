@@ -103,9 +103,7 @@ extension XattrOperations {
 
     /// Reads what a caller wants to set.
     /// - Returns: nil for a value without entries, which removes the list.
-    private func posixList(
-        _ value: UnsafeRawBufferPointer, _ isDefault: Bool, _ id: NodeID, _ caller: Caller
-    ) throws(Errno) -> PosixList? {
+    private func posixList(_ value: UnsafeRawBufferPointer, _ isDefault: Bool, _ id: NodeID, _ caller: Caller) throws(Errno) -> PosixList? {
         var problem: String?
         var text: String?
         do throws(PosixWireError) {

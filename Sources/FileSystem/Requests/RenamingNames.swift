@@ -8,36 +8,18 @@ extension NameOperations {
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, _ caller: Caller
     ) throws(Errno) {
-        try renameWhenFree(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+        // RENAME_WHITEOUT would create a device node without a decision (docs/reference/authorization.md 2.4).
+        guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
+        let (name, newName) = (LentName(name, in: parent), LentName(newName, in: newParent))
+        try held.run(
+            (name, newName, flags, caller), caller, on: .names([name, newName]), keeping: { ($0.0.kept, $0.1.kept, $0.2, $0.3) }
+        ) { [self] (input) throws(Errno) in try performRename(input.0, to: input.1, flags: input.2, input.3) }
         // The new name first: a crash in between leaves both.
         try durable.finishNames(in: newParent, and: parent)
     }
 
-    private func renameWhenFree(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
-        flags: UInt32, _ caller: Caller
-    ) throws(Errno) {
-        // RENAME_WHITEOUT would create a device node without a decision (docs/reference/authorization.md 2.4).
-        guard flags & ~(RenameFlag.noReplace | RenameFlag.exchange) == 0 else { throw .inval }
-        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
-            try performRename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
-        }
-        if isDone != nil { return }
-        let (old, new) = (name.copied, newName.copied)
-        try held.runHeldNameChange(caller, { () throws(Errno) in try held.findHeldNames([(old, parent), (new, newParent)]) }) {
-            [self] () throws(Errno) in
-            try old.asName { (name) throws(Errno) in
-                try new.asName { (newName) throws(Errno) in
-                    try performRename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
-                }
-            }
-        }
-    }
-
-    private func performRename(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
-        flags: UInt32, _ caller: Caller
-    ) throws(Errno) {
+    private func performRename(_ old: LentName, to new: LentName, flags: UInt32, _ caller: Caller) throws(Errno) {
+        let (name, parent, newName, newParent) = (old.characters, old.parent, new.characters, new.parent)
         let exchanges = flags & RenameFlag.exchange != 0
         // For writing: a look-up that the kernel sent without its locks must have noted its entry before this asks whether any is exposed
         // (docs/internals/coherence.md R2).
@@ -84,29 +66,20 @@ extension NameOperations {
         }
     }
 
-    func link(
-        _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> Entry {
-        let linked = try held.runUnlessHeld(caller) { () throws(Errno) in
-            try performLink(id, as: name, in: parent, caller)
-        }
-        if let linked { return try finish(linked, in: parent) }
-        let copy = name.copied
-        let late = try held.runHeldNameChange(
-            caller, discard: { [self] in lookups.forgetLookups(of: $0.node, 1) },
-            { () throws(Errno) in try held.findHeldNames([(copy, parent)], besides: id) }
-        ) { [self] () throws(Errno) in
-            try copy.asName { (name) throws(Errno) in try performLink(id, as: name, in: parent, caller) }
-        }
-        return try finish(late, in: parent)
+    func link(_ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller) throws(Errno) -> Entry {
+        let name = LentName(name, in: parent)
+        let entry = try held.run(
+            (id, name, caller), caller, on: .names([name], besides: id), keeping: { ($0.0, $0.1.kept, $0.2) },
+            discard: { [lookups] in lookups.forgetLookups(of: $0.node, 1) }
+        ) { [self] (input) throws(Errno) in try performLink(input.0, as: input.1, input.2) }
+        return try finish(entry, in: parent)
     }
 
-    private func performLink(
-        _ id: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller
-    ) throws(Errno) -> Entry {
-        try share.withNamesHeld { () throws(Errno) in
+    private func performLink(_ id: NodeID, as lent: LentName, _ caller: Caller) throws(Errno) -> Entry {
+        let name = lent.characters
+        return try share.withNamesHeld { () throws(Errno) in
             let object = try loader.load(id)
-            let directory = try loader.load(parent)
+            let directory = try loader.load(lent.parent)
             try loader.requireOpenGate(of: directory.object)
             try judge.permit(.link, Operands(linking: object, as: name, in: directory), caller, about: object)
             if directory.isOvermounted { throw .rofs }

@@ -1,74 +1,52 @@
 import FuseSession
 import LinuxSystem
 
-extension EmptyReply {
-    consuming func send(_ result: Result<Void, Errno>) {
-        switch result {
-        case .success: answer()
+/// A reply that sends what an operation returns, or its errno.
+protocol OutcomeReply: ~Copyable {
+    associatedtype Value
+    consuming func send(_ value: Value)
+    consuming func fail(_ errno: Int32)
+}
+
+extension OutcomeReply where Self: ~Copyable {
+    /// Runs an operation and answers with its outcome.
+    @inline(__always)
+    consuming func send(_ operation: () throws(Errno) -> Value) {
+        switch outcome(operation) {
+        case .success(let value): send(value)
         case .failure(let error): fail(error.rawValue)
         }
     }
 }
 
-extension AttributeReply {
-    consuming func send(_ result: Result<AttributeAnswer, Errno>) {
-        switch result {
-        case .success(let answered): answer(answered.attributes, validFor: answered.validFor)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension EmptyReply: OutcomeReply {
+    consuming func send(_: Void) { answer() }
 }
 
-extension XattrReply {
-    consuming func send(_ result: Result<[UInt8], Errno>) {
-        switch result {
-        case .success(let bytes): answer(bytes.span.bytes)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension AttributeReply: OutcomeReply {
+    consuming func send(_ answered: AttributeAnswer) { answer(answered.attributes, validFor: answered.validFor) }
 }
 
-extension LinkTargetReply {
-    consuming func send(_ result: Result<[UInt8], Errno>) {
-        switch result {
-        case .success(let bytes): answer(bytes.span.bytes)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension XattrReply: OutcomeReply {
+    consuming func send(_ bytes: [UInt8]) { answer(bytes.span.bytes) }
 }
 
-extension IoctlReply {
-    consuming func send(_ result: Result<[UInt8], Errno>) {
-        switch result {
-        case .success(let bytes): answer(output: bytes.span.bytes)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension LinkTargetReply: OutcomeReply {
+    consuming func send(_ bytes: [UInt8]) { answer(bytes.span.bytes) }
 }
 
-extension WriteReply {
-    consuming func send(_ result: Result<Int, Errno>) {
-        switch result {
-        case .success(let count): answer(written: UInt64(count))
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension IoctlReply: OutcomeReply {
+    consuming func send(_ bytes: [UInt8]) { answer(output: bytes.span.bytes) }
 }
 
-extension OffsetReply {
-    consuming func send(_ result: Result<Int64, Errno>) {
-        switch result {
-        case .success(let offset): answer(offset)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension WriteReply: OutcomeReply {
+    consuming func send(_ count: Int) { answer(written: UInt64(count)) }
 }
 
-extension StatfsReply {
-    consuming func send(_ result: Result<FileSystemStatistics, Errno>) {
-        switch result {
-        case .success(let statistics): answer(statistics)
-        case .failure(let error): fail(error.rawValue)
-        }
-    }
+extension OffsetReply: OutcomeReply {
+    consuming func send(_ offset: Int64) { answer(offset) }
+}
+
+extension StatfsReply: OutcomeReply {
+    consuming func send(_ statistics: FileSystemStatistics) { answer(statistics) }
 }

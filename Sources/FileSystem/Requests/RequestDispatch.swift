@@ -27,28 +27,31 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }
 
-    /// Runs an operation that uses names. While a spare thread changes them, the operation waits (`HeldCalls.passGates`).
-    private func passGates<Value>(_ caller: Caller, _ body: () throws(Errno) -> Value) -> Result<Value, Errno> {
-        outcome { () throws(Errno) in try operations.held.passGates(caller, body) }
+    /// Answers with the outcome of an operation that uses names. While a spare thread changes them, the operation waits.
+    private func answer<Reply: OutcomeReply & ~Copyable>(
+        _ reply: consuming Reply, _ caller: Caller, _ operation: () throws(Errno) -> Reply.Value
+    ) {
+        reply.send { () throws(Errno) in try operations.held.passGates(caller, operation) }
     }
 
-    /// Sends a reply. If the kernel does not accept it, releases the look-up or the handle, because the kernel does not know of it.
-    private func send(_ result: Result<Entry, Errno>, _ reply: consuming EntryReply) {
-        switch result {
+    // If the kernel does not accept a reply, the look-up or the handle in it is released, because the kernel does not know of it.
+
+    private func answer(_ reply: consuming EntryReply, _ operation: () throws(Errno) -> Entry) {
+        switch outcome(operation) {
         case .success(let entry): if !reply.answer(entry) { operations.lookups.forgetLookups(of: entry.node, 1) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func send(_ result: Result<Opening, Errno>, _ reply: consuming OpenReply) {
-        switch result {
+    private func answer(_ reply: consuming OpenReply, _ operation: () throws(Errno) -> Opening) {
+        switch outcome(operation) {
         case .success(let opening): if !reply.answer(opening) { operations.gaps.release(opening.handle) }
         case .failure(let error): reply.fail(error.rawValue)
         }
     }
 
-    private func send(_ result: Result<(Entry, Opening), Errno>, _ reply: consuming CreateReply) {
-        switch result {
+    private func answer(_ reply: consuming CreateReply, _ operation: () throws(Errno) -> (Entry, Opening)) {
+        switch outcome(operation) {
         case .success(let (entry, opening)):
             if !reply.answer(entry, opening) {
                 operations.gaps.release(opening.handle)
@@ -60,11 +63,9 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
 
     // MARK: Names
 
-    override public func lookup(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
-    ) {
+    override public func lookup(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply) {
         switch outcome({ () throws(Errno) in try operations.lookups.lookup(name, in: parent, caller) }) {
-        case .success(.found(let entry)): send(.success(entry), reply)
+        case .success(.found(let entry)): answer(reply) { entry }
         case .success(.absent(let seconds)): reply.absent(validFor: seconds)
         case .failure(let error): reply.fail(error.rawValue)
         }
@@ -76,88 +77,71 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         let kind = ObjectKind(typeBits: mode)
         let new: NewObject = kind == .file ? .file : .special(kind, device: rdev)
-        send(
-            outcome { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) },
-            reply)
+        answer(reply) { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) }
     }
 
-    override public func mkdir(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply
-    ) {
-        send(outcome { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }, reply)
+    override public func mkdir(_ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply) {
+        answer(reply) { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }
     }
 
     override public func symlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
         reply: consuming EntryReply
     ) {
-        send(
-            outcome { () throws(Errno) in
-                try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
-            }, reply)
+        answer(reply) { () throws(Errno) in
+            try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
+        }
     }
 
     override public func link(
         _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        send(outcome { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }, reply)
+        answer(reply) { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }
     }
 
-    override public func unlink(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
-    ) {
-        reply.send(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) })
+    override public func unlink(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
+        reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) }
     }
 
-    override public func rmdir(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply
-    ) {
-        reply.send(outcome { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) })
+    override public func rmdir(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
+        reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) }
     }
 
     override public func rename(
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, caller: Caller, reply: consuming EmptyReply
     ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
-            })
+        reply.send { () throws(Errno) in
+            try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+        }
     }
 
     // MARK: Attributes
 
-    override public func getattr(
-        _ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply
-    ) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
+    override public func getattr(_ node: NodeID, handle: HandleID?, caller: Caller, reply: consuming AttributeReply) {
+        answer(reply, caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) }
     }
 
-    override public func statx(
-        _ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply
-    ) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) })
+    override public func statx(_ node: NodeID, handle: HandleID?, mask: UInt32, caller: Caller, reply: consuming AttributeReply) {
+        answer(reply, caller) { () throws(Errno) in try operations.attributes.status(node, handle, caller) }
     }
 
-    override public func setattr(
-        _ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply
-    ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.durable.change(node) { () throws(Errno) in try operations.attributes.setAttributes(node, changes, caller) }
-            })
+    override public func setattr(_ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply) {
+        reply.send { () throws(Errno) in
+            try operations.durable.change(node) { () throws(Errno) in try operations.attributes.setAttributes(node, changes, caller) }
+        }
     }
 
     override public func readlink(_ node: NodeID, caller: Caller, reply: consuming LinkTargetReply) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.readLink(node, caller) })
+        answer(reply, caller) { () throws(Errno) in try operations.attributes.readLink(node, caller) }
     }
 
     override public func access(_ node: NodeID, mask: Int32, caller: Caller, reply: consuming EmptyReply) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.access(node, mask: mask, caller) })
+        answer(reply, caller) { () throws(Errno) in try operations.attributes.access(node, mask: mask, caller) }
     }
 
     override public func statfs(_ node: NodeID, caller: Caller, reply: consuming StatfsReply) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.attributes.statistics(node, caller) })
+        answer(reply, caller) { () throws(Errno) in try operations.attributes.statistics(node, caller) }
     }
 
     // MARK: Extended attributes
@@ -166,55 +150,44 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
         reply: consuming EmptyReply
     ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.durable.change(node) { () throws(Errno) in
-                    try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
-                }
-            })
+        reply.send { () throws(Errno) in
+            try operations.durable.change(node) { () throws(Errno) in
+                try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
+            }
+        }
     }
 
-    override public func getxattr(
-        _ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply
-    ) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) })
+    override public func getxattr(_ node: NodeID, name: UnsafePointer<CChar>, size: Int, caller: Caller, reply: consuming XattrReply) {
+        answer(reply, caller) { () throws(Errno) in try operations.xattrs.getXattr(node, name, caller) }
     }
 
     override public func listxattr(_ node: NodeID, size: Int, caller: Caller, reply: consuming XattrReply) {
-        reply.send(passGates(caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) })
+        answer(reply, caller) { () throws(Errno) in try operations.xattrs.listXattr(node, caller) }
     }
 
-    override public func removexattr(
-        _ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply
-    ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.durable.change(node) { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) }
-            })
+    override public func removexattr(_ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply) {
+        reply.send { () throws(Errno) in
+            try operations.durable.change(node) { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) }
+        }
     }
 
     // MARK: Files
 
-    override public func open(
-        _ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply
-    ) {
-        send(outcome { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }, reply)
+    override public func open(_ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply) {
+        answer(reply) { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }
     }
 
     override public func create(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool, caller: Caller,
         reply: consuming CreateReply
     ) {
-        send(
-            outcome { () throws(Errno) in
-                try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
-            }, reply)
+        answer(reply) { () throws(Errno) in
+            try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
+        }
     }
 
-    override public func tmpfile(
-        in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply
-    ) {
-        send(outcome { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }, reply)
+    override public func tmpfile(in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply) {
+        answer(reply) { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }
     }
 
     override public func read(
@@ -235,25 +208,21 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         // The kernel knows a squashed caller as root, whose writes leave set-id bits.
         let clearsSetID = writeFlags.contains(.killSetID) || caller.isSquashed && !writeFlags.contains(.fromCache)
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.bytes.write(
-                    handle, bytes, offset: offset, flags: flags, clearsSetID: clearsSetID, caller.charged(for: writeFlags))
-            })
+        reply.send { () throws(Errno) in
+            try operations.bytes.write(
+                handle, bytes, offset: offset, flags: flags, clearsSetID: clearsSetID, caller.charged(for: writeFlags))
+        }
     }
 
-    override public func flush(
-        _ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply
-    ) {
+    override public func flush(_ node: NodeID, handle: HandleID, lockOwner: UInt64, caller: Caller, reply: consuming EmptyReply) {
         // Data is in the backing file already: close(2) waits only for the reservation of gaps.
         let interruption = reply.interruption
-        reply.send(
-            outcome { () throws(Errno) in
-                // On a ring the kernel reports no signal that came before the request was assigned (docs/internals/transport.md).
-                try operations.gaps.flush(
-                    handle, caller,
-                    isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
-            })
+        reply.send { () throws(Errno) in
+            // On a ring the kernel reports no signal that came before the request was assigned (docs/internals/transport.md).
+            try operations.gaps.flush(
+                handle, caller,
+                isInterrupted: { interruption.hasArrived || PendingSignals.exist(for: Int32(bitPattern: caller.tid)) })
+        }
     }
 
     override public func release(
@@ -263,55 +232,50 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         reply.answer()
     }
 
-    override public func fsync(
-        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
-    ) {
-        reply.send(outcome { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) })
+    override public func fsync(_ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply) {
+        reply.send { () throws(Errno) in try operations.bytes.sync(handle, dataOnly: dataOnly) }
     }
 
     override public func fallocate(
         _ node: NodeID, handle: HandleID, mode: Int32, offset: Int64, length: Int64, caller: Caller,
         reply: consuming EmptyReply
     ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.bytes.allocate(handle, mode: mode, offset: offset, length: length, caller)
-            })
+        reply.send { () throws(Errno) in
+            try operations.bytes.allocate(handle, mode: mode, offset: offset, length: length, caller)
+        }
     }
 
     override public func lseek(
         _ node: NodeID, handle: HandleID, offset: Int64, whence: Int32, caller: Caller, reply: consuming OffsetReply
     ) {
-        reply.send(outcome { () throws(Errno) in try operations.bytes.seek(handle, offset: offset, whence: whence, caller) })
+        reply.send { () throws(Errno) in try operations.bytes.seek(handle, offset: offset, whence: whence, caller) }
     }
 
     override public func copyFileRange(
         from source: FilePosition, to destination: FilePosition, length: UInt64, flags: UInt64, caller: Caller,
         reply: consuming WriteReply
     ) {
-        reply.send(
-            outcome { () throws(Errno) in try operations.bytes.copy(from: source, to: destination, length: length, caller) })
+        reply.send { () throws(Errno) in try operations.bytes.copy(from: source, to: destination, length: length, caller) }
     }
 
     override public func ioctl(
         _ node: NodeID, handle: HandleID, command: UInt32, flags: UInt32, input: UnsafeRawBufferPointer,
         outputSize: Int, caller: Caller, reply: consuming IoctlReply
     ) {
-        reply.send(
-            outcome { () throws(Errno) in
-                try operations.ioctls.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
-            })
+        reply.send { () throws(Errno) in
+            try operations.ioctls.ioctl(handle, command: command, input: input, outputSize: outputSize, caller)
+        }
     }
 
     // MARK: Directories
 
     override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
-        send(passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }, reply)
+        answer(reply) { () throws(Errno) in
+            try operations.held.passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }
+        }
     }
 
-    override public func readdir(
-        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
-    ) {
+    override public func readdir(_ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply) {
         var reply = reply
         switch outcome({ () throws(Errno) in try operations.directories.list(handle, offset: offset, into: &reply, caller) }) {
         case .success: reply.finish()
@@ -319,9 +283,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func readdirplus(
-        _ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply
-    ) {
+    override public func readdirplus(_ node: NodeID, handle: HandleID, offset: UInt64, caller: Caller, reply: consuming DirectoryReply) {
         var reply = reply
         switch outcome({ () throws(Errno) in try operations.directories.listWithEntries(handle, offset: offset, into: &reply, caller) }) {
         case .success(let exposed): if !reply.finish() { for node in exposed { operations.lookups.forgetLookups(of: node, 1) } }
@@ -329,20 +291,16 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         }
     }
 
-    override public func releasedir(
-        _ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply
-    ) {
-        fs.handles.remove(handle)
+    override public func releasedir(_ node: NodeID, handle: HandleID, flags: Int32, caller: Caller, reply: consuming EmptyReply) {
+        fs.files.remove(handle)
         reply.answer()
     }
 
-    override public func fsyncdir(
-        _ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply
-    ) {
-        reply.send(outcome { () throws(Errno) in try operations.bytes.syncDirectory(handle) })
+    override public func fsyncdir(_ node: NodeID, handle: HandleID, dataOnly: Bool, caller: Caller, reply: consuming EmptyReply) {
+        reply.send { () throws(Errno) in try operations.bytes.syncDirectory(handle) }
     }
 
     override public func syncfs(_ node: NodeID, caller: Caller, reply: consuming EmptyReply) {
-        reply.send(outcome { () throws(Errno) in try operations.bytes.syncAll(node) })
+        reply.send { () throws(Errno) in try operations.bytes.syncAll(node) }
     }
 }

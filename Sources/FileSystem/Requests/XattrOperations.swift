@@ -9,9 +9,7 @@ import SandboxPolicy
 
 extension XattrName {
     init(_ name: UnsafePointer<CChar>) {
-        var count = 0
-        while name[count] != 0 { count += 1 }
-        self.init(Array(UnsafeRawBufferPointer(start: name, count: count)))
+        self.init(Array(name.bytes))
     }
 }
 
@@ -120,26 +118,20 @@ extension XattrOperations {
     func setXattr(
         _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let isDone: Void? = try held.runUnlessHeld(caller) { () throws(Errno) in
-            try gaps.withoutFill(id, caller) { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
-        }
-        if isDone != nil { return }
-        let (name, value) = (name.copied, Array(value))
-        try held.runHeldChange(id, caller) { [self] () throws(Errno) in
-            try gaps.withoutFill(id, caller) { () throws(Errno) in
-                try name.asName { (name) throws(Errno) in
-                    try value.withUnsafeBytes { value in
-                        Result { () throws(Errno) in try performSetXattr(id, name, value, flags: flags, caller) }
-                    }.get()
-                }
+        try held.run(
+            (id, XattrName(name), LentBytes(value), flags, caller), caller, on: .object(id),
+            keeping: { ($0.0, $0.1, $0.2.kept, $0.3, $0.4) }
+        ) { [self] (input) throws(Errno) in
+            let (id, name, value, flags, caller) = input
+            return try gaps.withoutFill(id, caller) { () throws(Errno) in
+                try performSetXattr(id, name, value.bytes, flags: flags, caller)
             }
         }
     }
 
     private func performSetXattr(
-        _ id: NodeID, _ name: UnsafePointer<CChar>, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
+        _ id: NodeID, _ kind: XattrName, _ value: UnsafeRawBufferPointer, flags: Int32, _ caller: Caller
     ) throws(Errno) {
-        let kind = XattrName(name)
         if kind == .acl { return try setACL(of: id, to: value, flags: flags, caller) }
         if case .posixACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, to: value, caller) }
         if case .xfsACL(let isDefault) = kind { return try setPosixACL(isDefault: isDefault, of: id, toXFS: value, caller) }
@@ -205,8 +197,9 @@ extension XattrOperations {
         {
             return
         }
-        if try held.runUnlessHeld(caller, { () throws(Errno) in try performRemoveXattr(id, kind, caller) }) != nil { return }
-        try held.runHeldChange(id, caller) { [self] () throws(Errno) in try performRemoveXattr(id, kind, caller) }
+        try held.run((id, kind, caller), caller, on: .object(id)) { [self] (input) throws(Errno) in
+            try performRemoveXattr(input.0, input.1, input.2)
+        }
     }
 
     private func performRemoveXattr(_ id: NodeID, _ kind: XattrName, _ caller: Caller) throws(Errno) {

@@ -15,17 +15,11 @@ final class GapReservations: Sendable {
     let kernel: KernelView
     let held: HeldCalls
     let share: Share
-    let handles: HandleTable
+    let files: OpenFiles
     let options: MountOptions
-    let backingIDs: BackingIDs
 
-    init(
-        loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, handles: HandleTable, options: MountOptions,
-        backingIDs: BackingIDs
-    ) {
-        (self.loader, self.kernel, self.held, self.share, self.handles, self.options, self.backingIDs) = (
-            loader, kernel, held, share, handles, options, backingIDs
-        )
+    init(loader: ObjectLoader, kernel: KernelView, held: HeldCalls, share: Share, files: OpenFiles, options: MountOptions) {
+        (self.loader, self.kernel, self.held, self.share, self.files, self.options) = (loader, kernel, held, share, files, options)
     }
 }
 
@@ -38,157 +32,86 @@ extension GapReservations {
     /// - Throws: what close(2) is to return: no space, no quota, or `intr`.
     func flush(_ id: HandleID, _ caller: Caller, isInterrupted: () -> Bool) throws(Errno) {
         guard options.zeroFill != .off else { return }
-        let file = try handles.file(id)
+        let file = try files.file(id)
         guard let writableFile = file.writableFile else { return }
         let descriptor = try file.descriptor()
-        let gaps = Gaps(descriptor: descriptor.rawValue)
-        let size = try Syscall.statx(gaps.descriptor).size
-        let (closes, examinedEnd) = writableFile.state.withLock { state in
-            state.spendsRootReserve = state.isRootOnly && caller.uid == 0
-            if size > state.examinedEnd, caller.uid != 0 || state.isRootOnly { state.user = caller.payer }
-            state.closes += 1
-            return (state.closes, state.examinedEnd)
+        let size = try Syscall.statx(descriptor.rawValue).size
+        let close = writableFile.noteClose(size: size, by: caller)
+        if close.isRepeated { share.writableFiles.times.discard(writableFile.key) }
+        guard close.hasExtended else {
+            _ = requestZeros(of: writableFile)
+            return
         }
-        if closes > 1 { share.writableFiles.times.discard(writableFile.key) }
-        guard size > examinedEnd else { return requestZeros(of: writableFile) }
         defer {
             share.writableFiles.times.noteClose(writableFile.key)
-            requestZeros(of: writableFile)
-            if writableFile.state.withLock({ $0.hasGaps }) { kernel.invalidateAttributes(of: file.node) }
+            if requestZeros(of: writableFile) { kernel.invalidateAttributes(of: file.node) }
         }
+        func reserveHere() throws(Errno) { try reserve(file, writableFile, descriptor, upTo: size, caller, isInterrupted) }
         // The kernel may move data by this very handle and hold the file. If only this user's handles can hold it, the call may block here:
         // no other user waits, and few threads may block for one user. Otherwise a spare thread makes the call.
         switch share.dataPaths.claimUnlessOthersHold(writableFile.key, caller.uid) {
-        case .noUser: return try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
+        case .noUser: return try reserveHere()
         case .others: break
         case .thisUser:
             defer { share.dataPaths.unclaim(writableFile.key) }
-            let isReserved: Void? = try share.held.runOnRequestThread(for: caller.payer) { () throws(Errno) in
-                try reserve(file, writableFile, gaps, upTo: size, caller, isInterrupted)
-            }
-            if isReserved != nil { return }
+            if try share.held.runOnRequestThread(for: caller.payer, reserveHere) != nil { return }
         }
         try withoutActuallyEscaping(isInterrupted) { isInterrupted in
             Result { () throws(Errno) in
                 try share.held.run(
                     [writableFile.key], for: caller.payer, .change, changes: false, isInterrupted: isInterrupted
-                ) { [self] (step) throws(Errno) in
-                    try reserve(file, writableFile, Gaps(descriptor: descriptor.rawValue), upTo: size, caller, step)
-                }
+                ) { [self] (step) throws(Errno) in try reserve(file, writableFile, descriptor, upTo: size, caller, step) }
             }
         }.get()
     }
 
-    /// Reserves blocks for the gaps that were not examined yet.
     private func reserve(
-        _ file: OpenFile, _ writableFile: WritableFile, _ gaps: Gaps, upTo size: UInt64, _ caller: Caller, _ isInterrupted: () -> Bool
+        _ file: OpenFile, _ writableFile: WritableFile, _ descriptor: SharedDescriptor, upTo size: UInt64, _ caller: Caller,
+        _ isInterrupted: () -> Bool
     ) throws(Errno) {
-        let state = writableFile.state.withLock { $0 }
-        guard size > state.examinedEnd else { return }
-        // Reserve nothing if not everything fits.
-        try requireSpace(gaps, state.examinedEnd..<size, state)
-        // A store through a mapping is neither seen nor followed by a close.
-        let movesTime =
-            state.writers > 1 || state.closes > 1 || file.isReadable
-            || share.dataPaths.mayChangeUnnoticed(writableFile.key, file.pathDescriptor.rawValue)
-        func reserveNext() throws(Errno) -> FillStep {
-            do throws(Errno) {
-                return try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in
-                    // What another handle appends meanwhile is left to its own FLUSH.
-                    try gaps.reserveNext(
-                        writableFile, upTo: size, share.writableFiles, asRoot: state.spendsRootReserve, movesTime: movesTime)
-                }
-            } catch {
-                if error != .held { writableFile.noteFailedReservation(state.examinedEnd..<size) }
-                throw error
-            }
-        }
-        var step = try reserveNext()
-        if step == .more {
-            try waiting { () throws(Errno) in
-                var askedAt = SystemTime.monotonic()
-                while step == .more {
-                    step = try reserveNext()
-                    let now = SystemTime.monotonic()
-                    guard step == .more, now - askedAt >= 10_000_000 else { continue }
-                    askedAt = now
-                    if isInterrupted() { throw .intr }
-                }
-            }
-        }
-        if step == .impossible {
-            if zeroFill(of: writableFile.key) == .allocate { share.writableFiles.countFileWithHoles() }
-        } else {
-            writableFile.state.withLock { $0.partialReservation = nil }
-        }
-    }
-
-    /// - Throws: `nospc` if the gaps do not fit.
-    private func requireSpace(_ gaps: Gaps, _ range: Range<UInt64>, _ state: WritableFile.State) throws(Errno) {
-        for _ in 0..<20 {
-            guard try gaps.exceedFreeSpace(in: range, excluding: state.excluded, forRoot: state.spendsRootReserve) else { return }
-            // The filler may hold blocks of a removed file until its next step.
-            guard share.writableFiles.filler.count > 0 else { break }
-            waiting { SystemTime.sleep(milliseconds: 5) }
-        }
-        throw .nospc
+        let step = try writableFile.reserve(
+            Holes(descriptor: descriptor.rawValue), upTo: size, share, for: caller.payer,
+            movesTime: file.isReadable || share.dataPaths.mayChangeUnnoticed(writableFile.key, file.pathDescriptor.rawValue), isInterrupted)
+        if step == .impossible, zeroFill(of: writableFile.key) == .allocate { share.writableFiles.countFileWithHoles() }
     }
 
     /// Notes that zeros are to be written when no handle can write any more.
-    private func requestZeros(of writableFile: WritableFile) {
-        guard zeroFill(of: writableFile.key) == .write else { return }
-        writableFile.state.withLock { state in
-            state.largestWritten = max(state.largestWritten ?? 0, options.zeroFillMax)
-            state.budget = options.zeroFillBudget
-        }
+    /// - Returns: whether the file has gaps.
+    private func requestZeros(of writableFile: WritableFile) -> Bool {
+        guard zeroFill(of: writableFile.key) == .write else { return writableFile.hasGaps }
+        return writableFile.requestZeros(upTo: options.zeroFillMax, options.zeroFillBudget)
     }
 
     /// Removes a handle. After the last one that could write, queues the file for zeros.
     func release(_ id: HandleID) {
-        let file = try? handles.file(id)
-        handles.remove(id)
-        guard let file, let writableFile = file.writableFile else { return }
+        guard let file = files.remove(id), let writableFile = file.writableFile else { return }
         let size = (try? Syscall.statx(file.pathDescriptor.rawValue).size) ?? 0
-        if options.zeroFill != .off { requestZeros(of: writableFile) }
+        if options.zeroFill != .off { _ = requestZeros(of: writableFile) }
         restoreTimeUnlessHeld(writableFile, file)
-        let isDue = writableFile.state.withLock { state in
-            state.writers -= 1
-            state.closedEnd = size
-            guard state.writers == 0 else { return false }
-            let isUnreserved = options.zeroFill != .off && size > state.examinedEnd
-            let isDue = isUnreserved || state.partialReservation != nil || state.hasGaps && state.largestWritten != nil
-            if !isDue { state.hasGaps = false }
-            if isDue { state.hasGaps = true }
-            guard isDue, !state.isQueued else { return false }
-            state.isQueued = true
-            return true
+        guard writableFile.noteRelease(size: size, reserves: options.zeroFill != .off) else {
+            return share.writableFiles.release(writableFile)
         }
-        guard isDue else { return share.writableFiles.release(writableFile) }
-        // The job must not hold the handle: it would count as one that can write.
+        // The job must not hold the handle: it would count as one that can write. It holds the writable file from here on.
         let node = file.node
-        let job = FillJob(
-            writableFile: writableFile, pathDescriptor: file.pathDescriptor, files: share.writableFiles, dataPaths: share.dataPaths,
-            mayBeMapped: { [share] in share.dataPaths.hasUsedPassthrough }
-        ) { [self] in kernel.invalidateAttributes(of: node) }
-        // The job holds the writable file from here on.
-        share.writableFiles.filler.add(job)
+        share.writableFiles.filler.add(
+            FillJob(writableFile, file.pathDescriptor, share) { [self] in kernel.invalidateAttributes(of: node) })
     }
 
     /// Restores the mtime that the file's close moved. The handle itself moves no data any more, but readers may hold the file.
     private func restoreTimeUnlessHeld(_ writableFile: WritableFile, _ file: OpenFile) {
-        guard writableFile.state.withLock({ $0.writers == 1 && $0.hasMovedTime }) else { return }
-        if share.dataPaths.claim(writableFile.key, against: .request(from: backingIDs)) {
+        guard writableFile.mayRestoreTime else { return }
+        if share.dataPaths.claim(writableFile.key, against: .request(from: files.backingIDs)) {
             defer { share.dataPaths.unclaim(writableFile.key) }
             return restoreTime(writableFile, file)
         }
         // The count of writers changes meanwhile: a time that another writer has moved is not restored.
         let retained = share.writableFiles.retain(writableFile.key)
         let (pathDescriptor, node, times) = (file.pathDescriptor, file.node, share.writableFiles.times)
-        let opens = writableFile.state.withLock { $0.opens }
+        let opens = writableFile.opens
         share.held.runUnobserved(writableFile.key) { [self] in
             defer { share.writableFiles.release(retained) }
             let isSet = try? retained.tryExclusively(within: 1_000_000_000) { () throws(Errno) in
-                guard retained.state.withLock({ $0.writers == 0 && $0.opens == opens }) else { return false }
+                guard retained.isClosed(since: opens) else { return false }
                 return times.restore(retained.key, pathDescriptor.rawValue)
             }
             if isSet == true { kernel.invalidateAttributes(of: node) }
@@ -198,7 +121,7 @@ extension GapReservations {
     private func restoreTime(_ writableFile: WritableFile, _ file: OpenFile) {
         let times = share.writableFiles.times
         let isSet = try? writableFile.tryExclusively(within: 100_000_000) { () throws(Errno) in
-            if writableFile.state.withLock({ $0.writers == 1 && $0.closes == 1 }) {
+            if writableFile.wasClosedOnce {
                 return times.restore(writableFile.key, file.pathDescriptor.rawValue)
             }
             times.discard(writableFile.key)
@@ -208,14 +131,12 @@ extension GapReservations {
     }
 
     /// Opens a file for writing while no zeros are written, nor will be until its RELEASE.
-    func openForWriting(
-        _ node: Node, _ caller: Caller, _ body: (WritableFile) throws(Errno) -> Opening
-    ) throws(Errno) -> Opening {
+    func openForWriting(_ node: Node, _ caller: Caller, _ body: (WritableFile) throws(Errno) -> Opening) throws(Errno) -> Opening {
         let writableFile = share.writableFiles.retain(node.object.key)
         share.writableFiles.times.awaitRelease(node.object.key)
         do throws(Errno) {
             let opening = try writableFile.exclusively(share.held, for: caller.payer) { () throws(Errno) in try body(writableFile) }
-            if (try? handles.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
+            if (try? files.file(opening.handle))?.writableFile == nil { share.writableFiles.release(writableFile) }
             // The daemon may not learn of what is written from now on.
             kernel.invalidateElsewhere(node.object)
             return opening
@@ -228,7 +149,7 @@ extension GapReservations {
     /// Notes a handle that is being opened, after O_TRUNC and while no zeros are written.
     /// - Parameter size: of the file when it was judged. Other writers may have made it longer since; their handles account for that.
     /// - Returns: the writable file, if the handle can write.
-    func enterHandle(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) throws(Errno) -> WritableFile? {
+    func enterHandle(_ writableFile: WritableFile?, size: UInt64, _ intent: OpenIntent, _ caller: Caller) -> WritableFile? {
         guard let writableFile else { return nil }
         share.writableFiles.times.discard(writableFile.key)
         guard intent.contains(.write) else {

@@ -1,232 +1,139 @@
-import LinuxSystem
-import Synchronization
+/// The gaps of a file, between its old and its new end: how far they are known, reserved and written (docs/internals/zerofill.md "What is a
+/// gap"). Where exactly they are, the file itself says (`Holes`).
+struct Gaps {
+    /// The end of the file before the first of its writers opened it, or a later truncation. Holes before it are no gaps.
+    private(set) var oldEnd: UInt64
+    /// All gaps from the old end up to here are reserved.
+    private(set) var examinedEnd: UInt64
+    /// The end of the file at the last RELEASE. A later extension without a handle makes no gap.
+    private(set) var closedEnd: UInt64 = 0
+    /// Zeros are written up to here, maybe within a gap.
+    private var filled: (end: UInt64, isInGap: Bool) = (0, false)
+    /// Ranges that a program punched or reserved itself.
+    private(set) var excluded = ByteRanges()
+    /// A range of which a part may be reserved although the rest did not fit. The fill releases it after the last close.
+    private(set) var failed: Range<UInt64>?
+    private var pace = ReservingPace()
 
-/// The zeros that are written. The buffer is never changed or freed.
-nonisolated(unsafe) private let zeros: UnsafeRawBufferPointer = {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Gaps.largestPiece), alignment: 4096)
-    buffer.initializeMemory(as: UInt8.self, repeating: 0)
-    return UnsafeRawBufferPointer(buffer)
-}()
+    /// - Parameter end: of the file.
+    init(end: UInt64 = 0) { (oldEnd, examinedEnd) = (end, end) }
 
-/// The result of one step.
-enum FillStep {
-    case more
-    case done
-    /// A handle can write again; its last close fills the rest.
-    case hasWriter
-    /// A program can write without a handle. The kernel does not tell when that ends.
-    case blocked
-    /// The budget for zeros is spent at present.
-    case overBudget
-    /// The file system cannot reserve, or the file must not be changed.
-    case impossible
+    /// A handle that can write was opened, at this size.
+    mutating func reopen(at size: UInt64) {
+        oldEnd = min(oldEnd, size)
+        examinedEnd = min(examinedEnd, size)
+        excluded.cut(at: size)
+        filled = (0, false)
+    }
+
+    mutating func truncate(to size: UInt64) {
+        reopen(at: size)
+        closedEnd = min(closedEnd, size)
+        failed = failed.flatMap { $0.lowerBound < size ? $0.lowerBound..<min($0.upperBound, size) : nil }
+    }
+
+    /// A handle was released, at this size.
+    mutating func close(at size: UInt64) { closedEnd = size }
+
+    mutating func exclude(_ range: Range<UInt64>) { excluded.add(range) }
+
+    // MARK: Reserving
+
+    mutating func examine(upTo end: UInt64) { examinedEnd = max(examinedEnd, end) }
+
+    /// How much of a gap to reserve next. Reserved singly, tens of thousands of gaps would hold a close for seconds. Reserving has no effect
+    /// on data.
+    /// - Parameter part: without a range that is excluded, from before the gap on.
+    func piece(of gap: Range<UInt64>, in part: Range<UInt64>) -> Range<UInt64> {
+        let single = min(gap.upperBound - gap.lowerBound, pace.piece)
+        let length = pace.joinsGaps ? max(single, min(part.upperBound - gap.lowerBound, ReservingPace.least)) : single
+        return gap.lowerBound..<gap.lowerBound + length
+    }
+
+    /// - Parameter nanoseconds: that it took.
+    mutating func reserved(_ piece: Range<UInt64>, in nanoseconds: UInt64) {
+        examinedEnd = piece.upperBound
+        pace.pieces += 1
+        pace.record(nanoseconds, for: piece.upperBound - piece.lowerBound)
+    }
+
+    /// The space was not enough for a range.
+    mutating func fail(in range: Range<UInt64>) {
+        failed = min(range.lowerBound, failed?.lowerBound ?? .max)..<max(range.upperBound, failed?.upperBound ?? 0)
+    }
+
+    /// What a close reserves fits, or what did not is released.
+    mutating func endFailure() { failed = nil }
+
+    /// Leaves holes from here on.
+    mutating func giveUp(from end: UInt64) {
+        closedEnd = min(closedEnd, end)
+        examinedEnd = min(examinedEnd, end)
+    }
+
+    /// How much of a hole in the failed range to release next; nil: none of it.
+    func pieceToRelease(of hole: Range<UInt64>) -> Range<UInt64>? {
+        excluded.firstFree(in: hole).map { $0.lowerBound..<min($0.upperBound, $0.lowerBound + pace.piece) }
+    }
+
+    /// - Parameters:
+    ///   - end: nothing is reserved before it.
+    ///   - piece: what was released, in so many nanoseconds; nil: nothing.
+    mutating func released(upTo end: UInt64, of range: Range<UInt64>, _ piece: (length: UInt64, nanoseconds: UInt64)? = nil) {
+        failed = end < range.upperBound ? end..<range.upperBound : nil
+        if let piece { pace.record(piece.nanoseconds, for: piece.length) }
+    }
+
+    // MARK: Writing
+
+    /// Where zeros may still be missing.
+    /// - Parameter size: of the file.
+    func unfilled(_ size: UInt64) -> Range<UInt64> {
+        let start = max(filled.end, oldEnd)
+        return start..<max(start, min(size, examinedEnd))
+    }
+
+    /// What comes next in a hole.
+    /// - Parameters:
+    ///   - hole: the first one of `unfilled`.
+    ///   - largest: gaps above it are not written, but the rest of one that was begun is.
+    /// - Returns: the next gap, or the hole if it has none, and whether zeros are written there.
+    func toWrite(of hole: Range<UInt64>, largest: UInt64) -> (gap: Range<UInt64>, isWritten: Bool) {
+        guard let gap = excluded.firstFree(in: hole) else { return (hole, false) }
+        let isRest = filled.isInGap && gap.lowerBound == max(filled.end, oldEnd)
+        return (gap, isRest || gap.upperBound - gap.lowerBound <= largest)
+    }
+
+    mutating func fill(upTo end: UInt64, isInGap: Bool = false) { filled = (end, isInGap) }
 }
 
-/// The gaps of one open backing file. They are found in the file, because not every write reaches the daemon.
-struct Gaps {
-    /// The bytes that one step writes.
-    static let largestPiece: UInt64 = 256 << 10
+/// How many bytes are reserved or released at a time. A signal interrupts close(2) only between two pieces, and other opens of the
+/// file wait for one piece. Extents of gigabytes take no time; a file system in memory allocates each page.
+struct ReservingPace: Sendable {
+    static let least: UInt64 = 16 << 20
+    static let most: UInt64 = 1 << 30
+    /// Beyond this number of gaps in a file, gaps within a piece of the least size are reserved together with the data between
+    /// them.
+    static let mostSingleGaps = 64
+    /// Nanoseconds: after a quicker piece the next is larger, after a slower one smaller.
+    static let quick: UInt64 = 20_000_000
+    static let slow: UInt64 = 50_000_000
 
-    let descriptor: Int32
+    private(set) var piece: UInt64 = 64 << 20
+    /// The number of gaps that were reserved.
+    var pieces = 0
+    /// Whether the next gaps are reserved together.
+    var joinsGaps: Bool { pieces >= Self.mostSingleGaps }
 
-    /// The first hole in a range, cut at its end.
-    func first(in range: Range<UInt64>) throws(Errno) -> Range<UInt64>? {
-        guard !range.isEmpty else { return nil }
-        guard let hole = try seek(range.lowerBound, Seek.hole), hole < range.upperBound else { return nil }
-        let data = try seek(hole, Seek.data) ?? range.upperBound
-        return hole..<min(max(data, hole), range.upperBound)
-    }
-
-    /// - Returns: nil if there is none, and for an answer that is no place in a file.
-    private func seek(_ offset: UInt64, _ whence: Int32) throws(Errno) -> UInt64? {
-        do throws(Errno) {
-            return UInt64(exactly: try Syscall.lseek(descriptor, offset: Int64(clamping: offset), whence: whence))
-        } catch {
-            if error == .nxio { return nil }
-            throw error
-        }
-    }
-
-    /// Whether the holes of a range need more than the free space. Ask before anything is reserved, so that a request that must
-    /// fail does not fill the disk first.
-    func exceedFreeSpace(in range: Range<UInt64>, excluding excluded: ByteRanges, forRoot: Bool) throws(Errno) -> Bool {
-        // A small range is simply tried.
-        guard range.upperBound - range.lowerBound > 16 << 20 else { return false }
-        let status = try Syscall.fstatvfs(descriptor)
-        // The file system has no size, as tmpfs may, so its free space is unknown.
-        guard status.blocks > 0 else { return false }
-        let blocks = forRoot && FileSystemUser.restrictedID != nil ? status.bfree : status.bavail
-        let (product, overflows) = blocks.multipliedReportingOverflow(by: max(status.frsize, 1))
-        let space = overflows ? .max : product
-        var (start, needed) = (range.lowerBound, UInt64(0))
-        // Bounds the time of the request. For more holes the reservation itself fails with ENOSPC.
-        for _ in 0..<4096 {
-            guard let hole = try first(in: start..<range.upperBound) else { break }
-            start = hole.upperBound
-            var rest = hole
-            while let free = excluded.firstFree(in: rest) {
-                needed += free.upperBound - free.lowerBound
-                rest = free.upperBound..<hole.upperBound
-            }
-            if needed > space { return true }
-        }
-        return false
-    }
-
-    /// Reserves one gap or a piece of it, or several small gaps together. Reserved singly, tens of thousands of gaps would hold a
-    /// close for seconds. It changes no byte and no size, so writes may run meanwhile. Call it under the file's exclusion.
+    /// Adapts the size of a piece.
     /// - Parameters:
-    ///   - end: gaps past it are ignored.
-    ///   - movesTime: other handles can write, so that the modification time moves in any case.
-    func reserveNext(
-        _ writableFile: WritableFile, upTo end: UInt64, _ files: WritableFiles, asRoot: Bool, movesTime: Bool = false
-    ) throws(Errno) -> FillStep {
-        let state = writableFile.state.withLock { $0 }
-        // The end of the file counts as a hole: without one before `end` the file reaches there.
-        if state.examinedEnd < end, let hole = try seek(state.examinedEnd, Seek.hole), hole >= end {
-            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
-            return .done
+    ///   - nanoseconds: the time that the piece took.
+    ///   - length: the bytes of the piece. A short last piece of a gap never makes the next one larger.
+    mutating func record(_ nanoseconds: UInt64, for length: UInt64) {
+        if nanoseconds > Self.slow {
+            piece = max(piece / 2, Self.least)
+        } else if nanoseconds < Self.quick, length >= piece {
+            piece = min(piece * 2, Self.most)
         }
-        let status = try Syscall.statx(descriptor)
-        let limit = min(status.size, end)
-        let range = state.examinedEnd..<max(limit, state.examinedEnd)
-        guard let part = state.excluded.firstFree(in: range), let gap = try first(in: part) else {
-            let end = state.excluded.firstFree(in: range)?.upperBound ?? range.upperBound
-            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, end) }
-            return end < range.upperBound ? .more : .done
-        }
-        writableFile.state.withLock { $0.hasGaps = true }
-        // Writing would remove the file's capabilities.
-        guard !hasCapability else {
-            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
-            return .impossible
-        }
-        var length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
-        if state.pieces >= ReservingPace.mostSingleGaps {
-            // Reserving has no effect on data.
-            length = max(length, min(part.upperBound - gap.lowerBound, ReservingPace.least))
-        }
-        let began = SystemTime.monotonic()
-        func reserve() throws(Errno) {
-            try run(asRoot) { () throws(Errno) in
-                try Syscall.fallocate(
-                    descriptor, mode: AllocateFlag.keepSize, offset: Int64(clamping: gap.lowerBound), length: Int64(clamping: length))
-            }
-        }
-        do throws(Errno) {
-            if movesTime {
-                try reserve()
-            } else {
-                let isClose = state.writers > 0
-                if isClose { writableFile.state.withLock { $0.hasMovedTime = true } }
-                try files.times.preserve(of: writableFile.key, status, descriptor, isClose: isClose) { () throws(Errno) in try reserve() }
-            }
-        } catch {
-            if error == .intr { return .more }
-            guard error == .opnotsupp || error == .nosys else { throw error }
-            writableFile.state.withLock { $0.examinedEnd = max($0.examinedEnd, limit) }
-            return .impossible
-        }
-        let took = SystemTime.monotonic() - began
-        let blocks = (try? Syscall.statx(descriptor).blocks) ?? status.blocks
-        if blocks > status.blocks { files.reservedBytes.wrappingAdd((blocks - status.blocks) &* 512, ordering: .relaxed) }
-        writableFile.state.withLock { state in
-            state.examinedEnd = gap.lowerBound + length
-            state.pieces += 1
-            state.pace.record(took, for: length)
-        }
-        return .more
-    }
-
-    /// Writes zeros over one gap or a piece of it. Call it under the file's exclusion and only while no program can write, so that
-    /// a hole stays a hole until the zeros are written.
-    func writeNext(_ writableFile: WritableFile, _ files: WritableFiles, asRoot: Bool) throws(Errno) -> FillStep {
-        let state = writableFile.state.withLock { $0 }
-        guard state.writers == 0, let largest = state.largestWritten else { return .hasWriter }
-        let status = try Syscall.statx(descriptor)
-        guard !hasCapability else { return .impossible }
-        let end = min(status.size, state.examinedEnd)
-        let start = max(state.filledEnd, state.oldEnd)
-        guard start < end, let hole = try first(in: start..<end) else { return .done }
-        guard let gap = state.excluded.firstFree(in: hole) else {
-            writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (hole.upperBound, false) }
-            return .more
-        }
-        // If a piece of the gap was written before, the rest is written too.
-        let isRest = state.isInGap && gap.lowerBound == start
-        if !isRest, gap.upperBound - gap.lowerBound > largest {
-            writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (gap.upperBound, false) }
-            return .more
-        }
-        let length = Int(min(gap.upperBound - gap.lowerBound, Self.largestPiece))
-        guard files.spend(UInt64(length), state) else { return .overBudget }
-        let count = try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
-            try run(asRoot) { () throws(Errno) in
-                try Syscall.pwrite(
-                    descriptor, UnsafeRawBufferPointer(rebasing: zeros[..<length]), offset: Int64(clamping: gap.lowerBound))
-            }
-        }
-        guard count > 0 else { return .impossible }
-        files.writtenBytes.wrappingAdd(UInt64(count), ordering: .relaxed)
-        let filled = gap.lowerBound + UInt64(count)
-        writableFile.state.withLock { ($0.filledEnd, $0.isInGap) = (filled, filled < gap.upperBound) }
-        return .more
-    }
-
-    /// The bytes that `writeNext` would still write. Call it under the file's exclusion.
-    func unwritten(_ writableFile: WritableFile) -> UInt64 {
-        let state = writableFile.state.withLock { $0 }
-        guard let largest = state.largestWritten, let size = try? Syscall.statx(descriptor).size else { return 0 }
-        let end = min(size, state.examinedEnd)
-        var (start, isRest, bytes) = (max(state.filledEnd, state.oldEnd), state.isInGap, UInt64(0))
-        // Bounds the time of the request. The sum of the first gaps is enough.
-        for _ in 0..<4096 {
-            guard start < end, let hole = try? first(in: start..<end) else { break }
-            guard let gap = state.excluded.firstFree(in: hole) else {
-                (start, isRest) = (hole.upperBound, false)
-                continue
-            }
-            let length = gap.upperBound - gap.lowerBound
-            if length <= largest || isRest && gap.lowerBound == start { bytes += length }
-            (start, isRest) = (gap.upperBound, false)
-        }
-        return bytes
-    }
-
-    /// Releases space that was reserved before the reservation failed. Call it under the file's exclusion and only while no program
-    /// can write: a hole holds no data then, reserved or not.
-    func releaseNext(_ writableFile: WritableFile, _ range: Range<UInt64>, _ files: WritableFiles) throws(Errno) {
-        let state = writableFile.state.withLock { $0 }
-        let status = try Syscall.statx(descriptor)
-        let end = min(range.upperBound, status.size)
-        guard let hole = try first(in: range.lowerBound..<max(end, range.lowerBound)) else {
-            writableFile.state.withLock { $0.partialReservation = nil }
-            return
-        }
-        guard let gap = state.excluded.firstFree(in: hole) else {
-            writableFile.state.withLock { $0.partialReservation = hole.upperBound..<max(hole.upperBound, range.upperBound) }
-            return
-        }
-        let length = min(gap.upperBound - gap.lowerBound, state.pace.piece)
-        let began = SystemTime.monotonic()
-        try files.times.preserve(of: writableFile.key, status, descriptor, isClose: false) { () throws(Errno) in
-            try Syscall.fallocate(
-                descriptor, mode: AllocateFlag.keepSize | AllocateFlag.punchHole, offset: Int64(clamping: gap.lowerBound),
-                length: Int64(clamping: length))
-        }
-        let took = SystemTime.monotonic() - began
-        let rest = gap.lowerBound + length
-        writableFile.state.withLock { state in
-            state.partialReservation = rest < range.upperBound ? rest..<range.upperBound : nil
-            state.pace.record(took, for: length)
-        }
-    }
-
-    private func run<Value>(_ asRoot: Bool, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
-        asRoot ? try FileSystemUser.asRoot(body) : try body()
-    }
-
-    private var hasCapability: Bool {
-        (try? Syscall.getxattr(.open(descriptor), "security.capability", into: UnsafeMutableRawBufferPointer(start: nil, count: 0))) != nil
     }
 }

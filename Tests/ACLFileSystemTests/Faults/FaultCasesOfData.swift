@@ -143,7 +143,7 @@ extension FaultCase {
             s.say("\(shown.count)")
         },
         FaultCase("releasedir", "releasedir", on: { try $0.file().openDirectory() }) { (s) throws(Errno) in
-            s.fileSystem.handles.remove(s.handle)
+            s.fileSystem.files.remove(s.handle)
             s.tookBack(s.handle)
         },
         FaultCase("fsyncdir", "fsyncdir", on: { try $0.file().openDirectory() }) { (s) throws(Errno) in

@@ -160,7 +160,7 @@ final class FaultScene {
     /// Gives back what the operation gave.
     func giveBack() {
         while opened.count > marks.opened { fileSystem.operations.gaps.release(opened.removeLast()) }
-        while opendirs.count > marks.opendirs { fileSystem.handles.remove(opendirs.removeLast()) }
+        while opendirs.count > marks.opendirs { fileSystem.files.remove(opendirs.removeLast()) }
         while lookups.count > marks.lookups { fileSystem.operations.lookups.forgetLookups(of: lookups.removeLast(), 1) }
     }
 

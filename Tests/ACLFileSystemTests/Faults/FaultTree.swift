@@ -123,7 +123,7 @@ final class FaultTree {
         weak let growth = lent(key)
         if growth != nil || share.held.isChanging(key) { return true }
         do throws(Errno) {
-            _ = try share.dataPaths.acquire(key, DataDemand(mayRetry: true), on: fileSystem.data.backingIDs, everyMount: false, -1)
+            _ = try share.dataPaths.acquire(key, DataDemand(mayRetry: true), on: fileSystem.files.backingIDs, everyMount: false, -1)
         } catch { return true }
         return false
     }

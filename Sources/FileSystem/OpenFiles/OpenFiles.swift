@@ -1,0 +1,271 @@
+import Authorization
+import BackingStore
+import ControlProtocol
+import FuseSession
+import LinuxSystem
+import MountOptions
+import Synchronization
+
+/// The open files and directories of one mount: what was granted when they were opened, and how their bytes travel
+/// (docs/internals/data-path.md). Numbers of handles are never reused.
+///
+/// No request tells of what the kernel reads and writes by itself, so the kernel gets the files on which no read or write would be judged. This
+/// type says what a handle requires of its data path; `DataPathTable` chooses the path.
+final class OpenFiles: Sendable {
+    private enum OpenObject {
+        case file(OpenFile)
+        case directory(OpenDirectory)
+    }
+    private struct State {
+        var objects: [HandleID: OpenObject] = [:]
+        /// Those with `isHandedOver`. A node has one at most: the handle that made its object.
+        var handedOver: [ObjectIdentifier: OpenFile] = [:]
+        var next: UInt64 = 1
+    }
+    private let state = Lock(State())
+    private let share: Share
+    private let mounts: TreeMounts
+    private let tree: BackingTree
+    private let judge: Judge
+    private let options: MountOptions
+    let backingIDs: BackingIDs
+    let accessTimes: AccessTimes
+    private let synchronous: SynchronousRule
+    private let report: @Sendable (String) -> Void
+    private let hasReportedBusy = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - mounts: of the backing tree.
+    ///   - tree: the backing tree.
+    ///   - judge: of this mount.
+    ///   - options: of this mount.
+    ///   - accessTimes: how the mount updates access times.
+    ///   - synchronous: whether every write waits for the disk.
+    ///   - report: writes a line for the administrator.
+    init(
+        _ mounts: TreeMounts, _ tree: BackingTree, _ judge: Judge, _ options: MountOptions, _ accessTimes: AccessTimes,
+        _ synchronous: SynchronousRule, _ report: @escaping @Sendable (String) -> Void
+    ) {
+        (self.mounts, self.tree, self.judge, self.options, self.accessTimes) = (mounts, tree, judge, options, accessTimes)
+        (self.synchronous, self.report) = (synchronous, report)
+        share = mounts.share
+        let isShared = tree.isShared(device: tree.root.key.device)
+        backingIDs = BackingIDs(accessTimes, idle: isShared ? IdleBackingIDs.mostOfShared : IdleBackingIDs.most, report: report)
+    }
+
+    /// Applies a remount's rule for access times. Open files keep theirs.
+    func changeAccessTimes(_ rule: AccessTimeRule) {
+        accessTimes.change(to: rule)
+        backingIDs.closeAllIdle()
+    }
+
+    /// For `aclfs status`: opens by data path, backing ids, and held files.
+    var status: StatusAnswer.DataPathStatus {
+        .init(
+            opensPassthrough: judge.counters.opensPassthrough.load(ordering: .relaxed),
+            opensCached: judge.counters.opensCached.load(ordering: .relaxed),
+            opensUncached: judge.counters.opensDirect.load(ordering: .relaxed),
+            backingIDsOpened: backingIDs.opened.load(ordering: .relaxed), backingIDsIdle: backingIDs.idleCount,
+            backingIDsClosed: backingIDs.closed.load(ordering: .relaxed),
+            backingIDsRefused: backingIDs.refused.load(ordering: .relaxed), heldFiles: share.held.heldCount,
+            sleepingThreads: share.held.threadCount)
+    }
+}
+
+// MARK: Handles
+
+extension OpenFiles {
+    /// Takes the entries of listings that the kernel may not have used yet, to be invalidated singly.
+    func takeUnusedNames() -> ExposedEntries {
+        let listings = state.withLock { state in
+            state.objects.values.compactMap { object -> UnusedListing? in
+                if case .directory(let directory) = object { directory.listing } else { nil }
+            }
+        }
+        var names = ExposedEntries()
+        for listing in listings { names.append(listing.takeUnused()) }
+        return names
+    }
+
+    /// Adds an open file.
+    /// - Returns: the answer to the request that opened it.
+    func add(_ file: OpenFile) -> Opening {
+        let path = file.dataPath.path
+        judge.counters.count(path)
+        var flags: Opening.Flags = []
+        // FLUSH only has to reserve gaps.
+        if !file.isWritable || options.zeroFill == .off { flags.insert(.noFlush) }
+        switch path {
+        case .direct, .directWithMappings: flags.insert(.directIO)
+        case .cached, .passthrough: break
+        }
+        return Opening(handle: add(.file(file)), flags: flags, backingID: path.backingID)
+    }
+
+    func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
+
+    private func add(_ object: OpenObject) -> HandleID {
+        // The id is chosen under the lock, so that no two handles get the same one.
+        state.withLock { state in
+            let id = HandleID(state.next)
+            state.next += 1
+            state.objects[id] = object
+            if case .file(let file) = object, file.isHandedOver { state.handedOver[ObjectIdentifier(file.node)] = file }
+            return id
+        }
+    }
+
+    func file(_ id: HandleID) throws(Errno) -> OpenFile {
+        guard case .file(let file) = state.withLock({ $0.objects[id] }) else { throw .badf }
+        return file
+    }
+
+    func directory(_ id: HandleID) throws(Errno) -> OpenDirectory {
+        guard case .directory(let directory) = state.withLock({ $0.objects[id] }) else { throw .badf }
+        return directory
+    }
+
+    /// The node of a handle of a file or directory.
+    func node(_ id: HandleID) throws(Errno) -> Node {
+        switch state.withLock({ $0.objects[id] }) {
+        case .file(let file): return file.node
+        case .directory(let directory): return directory.node
+        case nil: throw .badf
+        }
+    }
+
+    func hasWritableFile(of node: Node, openedBy uid: UInt32) -> Bool {
+        state.withLock { state in
+            state.objects.values.contains { object in
+                guard case .file(let file) = object else { return false }
+                return file.node === node && file.isWritable && file.openedBy == uid
+            }
+        }
+    }
+
+    /// Whether any file is open for writing.
+    var hasWritableFile: Bool {
+        state.withLock { state in
+            state.objects.values.contains { object in
+                if case .file(let file) = object { file.isWritable } else { false }
+            }
+        }
+    }
+
+    /// The open handle by which this user made the object of a node and gave it away.
+    func handedOver(_ node: Node, by uid: UInt32) -> OpenFile? {
+        state.withLock { $0.handedOver[ObjectIdentifier(node)] }.flatMap { $0.openedBy == uid ? $0 : nil }
+    }
+
+    /// - Returns: the file, if it was one.
+    @discardableResult
+    func remove(_ id: HandleID) -> OpenFile? {
+        state.withLock { state in
+            guard case .file(let file) = state.objects.removeValue(forKey: id) else { return nil }
+            if file.isHandedOver { state.handedOver.removeValue(forKey: ObjectIdentifier(file.node)) }
+            return file
+        }
+    }
+}
+
+// MARK: Opening
+
+extension OpenFiles {
+    /// Opens an object that was judged, for a handle.
+    /// - Parameters:
+    ///   - flags: of the request.
+    ///   - quota: the descriptor is charged to it.
+    ///   - isAppendOnly: the handle may add bytes at the end and change none.
+    ///   - clearsSetID: writing through the handle clears set-id bits.
+    ///   - executes: the file is opened to execute it.
+    ///   - mayRetry: the open is tried again if paths of other handles exclude it.
+    /// - Throws: `busy` and `claimed` as `DataPathTable.acquire` does; the errno of an open(2).
+    func open(
+        _ object: ObjectState, _ node: Node, flags: Int32, _ quota: HandleQuota.Charge, isAppendOnly: Bool = false, clearsSetID: Bool = false,
+        executes: Bool = false, isHandedOver: Bool = false, mayRetry: Bool = false, _ caller: Caller
+    ) throws(Errno) -> OpenFile {
+        let intent = OpenIntent(flags: flags)
+        let isWritable = intent.contains(.write)
+        let dataPath = try acquireDataPath(
+            object,
+            makeDemand(intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
+        // The access mode, and nothing that could block or follow a link. The daemon itself handles appending, truncation and exclusion.
+        let backingFlags = flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
+        if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {
+            // Fails with the right errno if the backing file system has no O_DIRECT; the kernel would return EIO.
+            _ = try Syscall.reopen(object.descriptor.rawValue, backingFlags | OpenFlag.direct)
+        }
+        // Creation has opened the file for reading and writing. The daemon holds the handle to its access mode.
+        var descriptor = isWritable ? object.opened : nil
+        // A handle that reads by passthrough may never need a descriptor.
+        if descriptor == nil, isWritable || dataPath.path.backingID == nil {
+            descriptor = SharedDescriptor(try accessTimes.open(object.descriptor.rawValue, backingFlags))
+        }
+        return OpenFile(
+            node: node, pathDescriptor: object.descriptor, descriptor: descriptor, accessTimes, quota, dataPath,
+            isReadable: intent.contains(.read) || executes, isWritable: isWritable, isAppendOnly: isAppendOnly,
+            isHandedOver: isHandedOver, Durability(flags: flags))
+    }
+
+    /// What a new handle requires of its data path.
+    /// - Parameter mayRetry: the open is tried again if paths of other handles exclude it.
+    private func makeDemand(
+        _ intent: OpenIntent, of object: ObjectState, isAppendOnly: Bool, clearsSetID: Bool, mayRetry: Bool = false,
+        _ caller: Caller
+    ) -> DataDemand {
+        let writes = intent.contains(.write)
+        // A write by passthrough clears set-id bits for every caller; one that leaves them must not take it (docs/reference/authorization.md 6.7).
+        let keepsSetID = !clearsSetID && !object.facts.mode.isDisjoint(with: [.setUser, .setGroup])
+        return DataDemand(
+            // The answer to an open has been sent when the server refuses what an entry allows.
+            allowsPassthrough: object.facts.leavesNothingToJudge && !tree.opensAsCaller(device: object.status.device),
+            isUncached: clearsSetID,
+            // After fcntl(2) has cleared O_APPEND, the backing file would still have it. It knows nothing of this mount's `sync`.
+            mustReachDaemon: writes
+                && (intent.contains(.append) || synchronous.coversWrites || keepsSetID
+                    || caller.uid == 0 && mayNeedReserve(object.descriptor)),
+            mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
+            // OPEN for execution has neither mode, and reads.
+            reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)
+    }
+
+    /// Whether a write of root's may need the blocks that are reserved for root. A backing id has one credential for all callers, and
+    /// that credential may not use them. So when free space runs out, root's writes go through the daemon (decision 14).
+    private func mayNeedReserve(_ descriptor: SharedDescriptor) -> Bool {
+        guard FileSystemUser.restrictedID != nil, let status = try? Syscall.fstatvfs(descriptor.rawValue),
+            status.bfree > status.bavail
+        else { return false }
+        return status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue < nearReserve
+    }
+
+    /// Joins the data path that the object's handles share.
+    /// - Throws: `busy` and `claimed` as `DataPathTable.acquire` does.
+    private func acquireDataPath(_ object: ObjectState, _ demand: DataDemand) throws(Errno) -> DataPathReference {
+        let path = try share.dataPaths.acquire(
+            object.object.key, demand, on: backingIDs, everyMount: mounts.everyMountHasPassthrough(backingIDs),
+            object.descriptor.rawValue)
+        if object.status.nlink == 0 { share.dataPaths.noteRemoval(of: object.object.key) }
+        return path
+    }
+
+    /// Reports EBUSY to the administrator, once: programs do not expect it of open(2).
+    func noteBusy(_ node: Node) {
+        if hasReportedBusy.exchange(true, ordering: .relaxed) { return }
+        report(
+            "inode \(node.object.key.inode): opened for reading and appending only while other programs hold it open in a "
+                + "way by which it could be changed through a mapping (EBUSY); it can be opened so when they have closed it")
+    }
+}
+
+/// Bytes of unreserved free space below which root's writes pass the daemon.
+private let nearReserve: UInt64 = 1 << 30
+
+extension ObjectFacts {
+    /// Whether the kernel may read and write the object by itself, for every caller that opens it.
+    ///
+    /// False if some callers may only append: they can clear O_APPEND after opening, and a mapping has no such mode. False with set-id
+    /// bits: a store into a mapping must clear them, and no request tells of it.
+    var leavesNothingToJudge: Bool {
+        kind == .file && mode.isDisjoint(with: [.setUser, .setGroup]) && appendingImpliesWriting
+    }
+}
