@@ -2,8 +2,11 @@
 import PackageDescription
 
 /// Every target is built with the same strictness; a layer never relaxes it for itself.
-// Millions of cases are made and judged in a test run.
-let quick: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+// What serves requests and what judges millions of cases is optimised in debug builds, too: tests take less than half of the processor's time.
+// ACLFS_DEBUG=1 leaves it as a debugger wants it.
+let quick: [SwiftSetting] =
+    Context.environment["ACLFS_DEBUG"] == nil
+    ? [.unsafeFlags(["-O", "-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug))] : []
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -31,10 +34,10 @@ let package = Package(
         // specialised where it is used: without this flag a decision takes three times as long (docs/internals/performance.md).
         .target(
             name: "Authorization",
-            swiftSettings: strict + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
+            swiftSettings: strict + quick + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]),
         // 2: text and stored forms of the core's values.
         .target(name: "ACLFormats", dependencies: ["Authorization"], path: "Sources/Formats/ACLFormats", swiftSettings: strict),
-        // Forms of lists that other systems define. Optimised in debug builds too: tests write and read hundreds of thousands of lists.
+        // Forms of lists that other systems define.
         .target(
             name: "WireFormats", dependencies: ["Authorization", "ACLFormats"], path: "Sources/Formats/WireFormats",
             swiftSettings: strict + quick),
@@ -49,7 +52,7 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/Linux/CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
-            path: "Sources/Linux/LinuxSystem", swiftSettings: strict + [.define(faults, .when(configuration: .debug))]),
+            path: "Sources/Linux/LinuxSystem", swiftSettings: strict + quick + [.define(faults, .when(configuration: .debug))]),
         // libacl behind our own types.
         .systemLibrary(name: "CACL", path: "Sources/Formats/CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
         .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], path: "Sources/Formats/LibACL", swiftSettings: strict),
@@ -60,11 +63,11 @@ let package = Package(
         // 7: names, UUIDs, membership.
         .target(
             name: "Identity", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"], path: "Sources/Backing/Identity",
-            swiftSettings: strict),
+            swiftSettings: strict + quick),
         // 8: objects of the backing directory and their metadata record.
         .target(
             name: "BackingStore", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
-            path: "Sources/Backing/BackingStore", swiftSettings: strict),
+            path: "Sources/Backing/BackingStore", swiftSettings: strict + quick),
         // 9: libfuse3 behind our own types.
         .systemLibrary(
             name: "CFuse3", path: "Sources/Fuse/CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -72,14 +75,14 @@ let package = Package(
         .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], path: "Sources/Fuse/CFuseShim", cSettings: shim),
         .target(
             name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], path: "Sources/Fuse/FuseSession",
-            swiftSettings: strict),
+            swiftSettings: strict + quick),
         // 10: every operation: find, authorize, perform, reply.
         .target(
             name: "ACLFileSystem",
             dependencies: [
                 "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "LibACL", "MountOptions",
                 "Identity", "BackingStore", "FuseSession",
-            ], path: "Sources/FileSystem", swiftSettings: strict),
+            ], path: "Sources/FileSystem", swiftSettings: strict + quick),
         // 11: what the commands do, and the one executable. First what all of them share.
         .target(
             name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], path: "Sources/Tools/ToolSupport",
@@ -109,7 +112,7 @@ let package = Package(
                 "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
                 "MountOptions", "Identity", "BackingStore", "FuseSession", "ACLFileSystem",
             ], path: "Sources/Daemon/MountDaemon", swiftSettings: strict),
-        // The documented behaviour as calls of several users. Optimised in debug builds too: tests convert its vectors by the thousand.
+        // The documented behaviour as calls of several users.
         .target(
             name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
             path: "Sources/Tools/Conformance", swiftSettings: strict + quick),
