@@ -15,6 +15,7 @@ TEST_LONG_TIMEOUT ?= 7200
 PART ?=
 FRESH ?=
 
+# What people type; what serves lies beside it, with one more letter (docs/decisions/0039-two-programs.md).
 release := .build/release/aclfs
 # A target may import what it says that it depends on, and nothing else (docs/internals/architecture.md "Layers").
 debug_flags := --explicit-target-dependency-import-check error
@@ -63,7 +64,7 @@ help:
 	@echo 'make format      let swift format mend the style'
 	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
 	@echo 'make build       debug build of everything'
-	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the program, helpers, manual pages, completions, unit'
+	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the programs, helpers, manual pages, completions, unit'
 	@echo 'make deb         a Debian package of these in .build/deb, checked by lintian'
 	@echo 'make test-deb    install, upgrade over a mount and remove it in a fresh Debian 12 (as root, with network)'
 	@echo 'make uninstall   [PREFIX=/usr] [DESTDIR=] remove exactly these'
@@ -77,6 +78,7 @@ build: dependencies
 
 release: dependencies
 	$(SWIFT) build $(release_flags) --product aclfs
+	$(SWIFT) build $(release_flags) --product aclfsd
 
 run: release
 	@ACLFS='$(CURDIR)/$(release)' docs/examples/tour.sh
@@ -125,7 +127,7 @@ test: lint dependencies clients
 test-quick: links citations dependencies
 	@SWIFT='$(SWIFT)' TEST_TIMEOUT=$(TEST_TIMEOUT) Scripts/test-parts quick
 
-# Mounts are served by the program that is installed: races are won by speed.
+# Mounts are served by the programs that are installed: races are won by speed.
 test-long: links dependencies release $(if $(filter-out paths,$(or $(PART),all)),long_clients,clients)
 	@SWIFT='$(SWIFT)' TEST_LONG_TIMEOUT=$(TEST_LONG_TIMEOUT) ACLFS_PROGRAM='$(CURDIR)/$(release)' FRESH='$(FRESH)' Scripts/test-parts long $(PART)
 
@@ -162,11 +164,12 @@ bench-attack: bench_programs
 	@ACLFS='$(CURDIR)/$(release)' ACLFS_LOAD='$(CURDIR)/.build/release/aclfs-load' python3 -B Benchmarks/attack.py
 
 install:
-	@[ -x $(release) ] || { echo 'make install: build first: make release' >&2; exit 1; }
+	@[ -x $(release) ] && [ -x $(release)d ] || { echo 'make install: build first: make release' >&2; exit 1; }
 	install -d '$(bindir)' '$(sbindir)' '$(mandir)/man1' '$(mandir)/man5' '$(man8dir)' '$(bashdir)' '$(zshdir)' '$(fishdir)' '$(unitdir)' '$(profiledir)' $(addprefix '$(docdir)'/,$(docdirs))
 	install -m 0755 $(release) '$(bindir)/aclfs'
-	ln -sfn ../bin/aclfs '$(sbindir)/mount.aclfs'
-	ln -sfn ../bin/aclfs '$(sbindir)/mount.fuse.aclfs'
+	install -m 0755 $(release)d '$(sbindir)/aclfsd'
+	ln -sfn aclfsd '$(sbindir)/mount.aclfs'
+	ln -sfn aclfsd '$(sbindir)/mount.fuse.aclfs'
 	install -m 0644 $(addprefix docs/man/,$(pages1)) '$(mandir)/man1'
 	install -m 0644 $(addprefix docs/man/,$(pages5)) '$(mandir)/man5'
 	install -m 0644 $(addprefix docs/man/,$(pages8)) '$(man8dir)'
@@ -191,7 +194,7 @@ test-deb: deb
 	@Scripts/test-deb
 
 uninstall:
-	rm -f '$(bindir)/aclfs' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
+	rm -f '$(bindir)/aclfs' '$(sbindir)/aclfsd' '$(sbindir)/mount.aclfs' '$(sbindir)/mount.fuse.aclfs'
 	rm -f $(addprefix '$(mandir)'/man1/,$(pages1)) $(addprefix '$(mandir)'/man5/,$(pages5)) $(addprefix '$(man8dir)'/,$(pages8) mount.fuse.aclfs.8)
 	rm -f '$(bashdir)/aclfs' '$(zshdir)/_aclfs' '$(fishdir)/aclfs.fish' '$(unitdir)/aclfs@.service' '$(unitdir)/aclfs-purge@.service' '$(unitdir)/aclfs-purge@.timer'
 	cd '$(docdir)' 2>/dev/null && rm -f $(docs) && rmdir --ignore-fail-on-non-empty $(docdirs) || :

@@ -22,7 +22,8 @@ let shim: [CSetting] = [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra"
 let package = Package(
     name: "aclfs",
     products: [
-        .executable(name: "aclfs", targets: ["aclfs"]),
+        // What people type, and what serves mounts.
+        .executable(name: "aclfs", targets: ["aclfs"]), .executable(name: "aclfsd", targets: ["aclfsd"]),
         // For other programs (Examples/decide).
         .library(name: "Authorization", targets: ["Authorization"]),
     ],
@@ -71,10 +72,14 @@ let package = Package(
         // 9: libfuse3 behind our own types.
         .systemLibrary(
             name: "CFuse3", path: "Sources/Fuse/CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        // Mounting itself does without it.
+        .target(name: "CFuseMount", path: "Sources/Fuse/CFuseMount", cSettings: shim),
+        .target(name: "FuseMounts", dependencies: ["CFuseMount"], path: "Sources/Fuse/FuseMounts", swiftSettings: strict),
         .target(name: "CFuseTransport", dependencies: ["CFuse3"], path: "Sources/Fuse/CFuseTransport", cSettings: shim),
         .target(name: "CFuseShim", dependencies: ["CFuse3", "CFuseTransport"], path: "Sources/Fuse/CFuseShim", cSettings: shim),
         .target(
-            name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "LinuxSystem"], path: "Sources/Fuse/FuseSession",
+            name: "FuseSession", dependencies: ["CFuseTransport", "CFuseShim", "FuseMounts", "LinuxSystem"],
+            path: "Sources/Fuse/FuseSession",
             swiftSettings: strict + quick),
         // 10: every operation: find, authorize, perform, reply.
         .target(
@@ -83,35 +88,43 @@ let package = Package(
                 "Authorization", "ACLFormats", "WireFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "LibACL", "MountOptions",
                 "Identity", "BackingStore", "FuseSession",
             ], path: "Sources/FileSystem", swiftSettings: strict + quick),
-        // 11: what the commands do, and the one executable. First what all of them share.
+        // 11: what the commands do, and the two executables. First what all of them share.
         .target(
             name: "ToolSupport", dependencies: ["ACLFormats", "ControlProtocol", "LinuxSystem"], path: "Sources/Tools/ToolSupport",
             swiftSettings: strict),
-        // Profiles as files; the only one that may use Foundation's property lists, and never in a request's way.
+        // Profiles as files.
         .target(
-            name: "SandboxProfiles", dependencies: ["ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem"],
+            name: "ProfileFiles", dependencies: ["ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem"],
+            path: "Sources/Sandbox/Files", swiftSettings: strict),
+        // What is in them; the only one that may use Foundation, so never a part of what serves (docs/decisions/0039-two-programs.md).
+        .target(
+            name: "SandboxProfiles", dependencies: ["ProfileFiles", "ACLFormats", "SandboxPolicy"],
             path: "Sources/Sandbox/Profiles", swiftSettings: strict),
-        // What mount(8) and its kin ask for: requests, what is looked at before, healing, unmounting.
+        // What mount(8) and its kin ask for, as far as both programs need it: requests, what is looked at before, unmounting.
         .target(
             name: "Mounting",
             dependencies: [
-                "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "MountOptions", "Identity", "BackingStore", "FuseSession",
+                "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity",
+                "BackingStore", "FuseMounts",
             ], path: "Sources/Daemon/Mounting", swiftSettings: strict),
         // The namespaces of `aclfs sandbox run`.
         .target(
             name: "SandboxRun",
             dependencies: [
-                "Mounting", "ToolSupport", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "FuseSession",
+                "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "ControlProtocol",
+                "LinuxSystem", "FuseMounts",
             ], path: "Sources/Sandbox/Run", swiftSettings: strict),
-        // Serving a tree: its mounts, what clients ask, the grants.
+        // Mounting and serving a tree: its mounts, what clients ask, the grants.
         .target(
             name: "MountDaemon",
             dependencies: [
-                "Mounting", "ToolSupport", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "MountOptions", "Identity", "BackingStore", "FuseSession", "ACLFileSystem",
+                "Mounting", "ToolSupport", "ProfileFiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
+                "MountOptions", "Identity", "BackingStore", "FuseMounts", "FuseSession", "ACLFileSystem",
             ], path: "Sources/Daemon/MountDaemon", swiftSettings: strict),
+        // What serves: it runs as root for months, so it has nothing that only commands need.
+        .executableTarget(
+            name: "aclfsd", dependencies: ["MountDaemon", "Mounting", "ToolSupport", "LinuxSystem"], path: "Sources/Daemon/aclfsd",
+            swiftSettings: strict),
         // The documented behaviour as calls of several users.
         .target(
             name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
@@ -120,14 +133,15 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "Conformance", "Mounting", "ToolSupport", "SandboxProfiles", "Authorization", "ACLFormats", "SandboxPolicy",
-                "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
+                "Conformance", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "Authorization", "ACLFormats",
+                "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
             ], path: "Sources/Tools/Commands", swiftSettings: strict),
-        // Reads the words of the command line and calls the targets above.
+        // What people type: reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "Conformance", "MountDaemon", "SandboxRun", "Mounting", "ToolSupport", "ACLFormats", "LinuxSystem",
+                "Commands", "Conformance", "SandboxRun", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ControlProtocol",
+                "ACLFormats", "LinuxSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/aclfs", swiftSettings: strict),
 
@@ -207,16 +221,16 @@ let package = Package(
             name: "CFuseTransportTests", dependencies: ["CFuseTransport", "TransportHarness", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "FuseSessionTests", dependencies: ["FuseSession", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            name: "FuseSessionTests", dependencies: ["FuseSession", "FuseMounts", "LinuxSystem", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CommandsTests",
             dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "SandboxPolicy", "Authorization"],
+            name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "ProfileFiles", "SandboxPolicy", "Authorization"],
             swiftSettings: strict),
         .testTarget(
-            name: "ControlTests", dependencies: ["aclfs", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            name: "ControlTests", dependencies: ["aclfs", "aclfsd", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
     ]
 )
 

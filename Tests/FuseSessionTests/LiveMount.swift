@@ -1,3 +1,4 @@
+import FuseMounts
 import Glibc
 import LinuxSystem
 

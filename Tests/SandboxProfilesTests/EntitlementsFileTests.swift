@@ -1,3 +1,4 @@
+import ProfileFiles
 import SandboxPolicy
 import SandboxProfiles
 import Testing

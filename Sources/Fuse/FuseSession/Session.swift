@@ -1,23 +1,6 @@
 import CFuseShim
+import FuseMounts
 import Glibc
-
-/// Why a mount or a session failed.
-public struct SessionError: Error, Equatable, Sendable {
-    /// The step that failed.
-    public enum Step: Sendable {
-        case mount, mountThroughFusermount, unmount, prepare, serve
-        /// io_uring was required and is not available.
-        case transport
-    }
-
-    public var step: Step
-    public var errno: Int32
-
-    init(_ step: Step, errno: Int32) {
-        self.step = step
-        self.errno = errno
-    }
-}
 
 /// Features of the kernel that can be masked: the daemon then does not use them.
 public struct KernelFeatures: OptionSet, Hashable, Sendable {

@@ -52,8 +52,8 @@ int32_t aclfs_enter_mount_namespace(int32_t fd) {
   return setns(fd, CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-int32_t aclfs_close_from(uint32_t first)
+int32_t aclfs_close_range(uint32_t first, uint32_t last)
 {
-  long answer = syscall(SYS_close_range, first, ~0u, 0);
+  long answer = syscall(SYS_close_range, first, last, 0);
   return answer < 0 ? -errno : 0;
 }

@@ -1,33 +1,13 @@
 import ACLFormats
 import FoundationEssentials
-import LinuxSystem
+import ProfileFiles
 import SandboxPolicy
 
 /// An Apple `.entitlements` property list, XML or binary.
 public enum EntitlementsFile {
-    /// In bytes; Apple's own have a few hundred.
-    public static let longest = 256 << 10
-
     /// - Throws: `unreadable` or `malformed`, with the path.
     public static func read(_ path: String) throws(ProfileProblem) -> Entitlements {
-        do { return try entitlements(try content(path)) } catch {
-            throw ProfileProblem(error.kind, "profile \(escapedName(path.utf8)): \(error.description)")
-        }
-    }
-
-    private static func content(_ path: String) throws(ProfileProblem) -> [UInt8] {
-        let bytes: [UInt8]?
-        do throws(Errno) {
-            // Opening a FIFO would wait for a writer.
-            let file = try Syscall.open(path, OpenFlag.readOnly | OpenFlag.nonBlock | OpenFlag.noControllingTerminal)
-            let isRegular = try Syscall.statx(file.rawValue).isRegular
-            bytes = isRegular ? try Syscall.readAll(file.rawValue, limit: longest + 1) : nil
-        } catch { throw ProfileProblem(.unreadable, error.description) }
-        guard let bytes else { throw ProfileProblem(.unreadable, "not a regular file") }
-        guard bytes.count <= longest else {
-            throw ProfileProblem(.malformed, "longer than \(longest / 1024) KiB, so no list of entitlements")
-        }
-        return bytes
+        try ProfileFile.entitlements(path, by: entitlements)
     }
 
     /// - Throws: the error, without a file name.
@@ -71,6 +51,15 @@ public enum EntitlementsFile {
         // The parser's line numbers are wrong. An error that it finds after the outline is valid is in the text of one value.
         let start = [" on line ", " at line "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
         return ": " + escapedName(text[..<start].utf8)
+    }
+}
+
+extension SandboxProfile {
+    /// Reads and compiles a profile in this process.
+    public static func read(
+        _ profile: String, bundle: String?, home: [[UInt8]], layout: ContainerLayout
+    ) throws(ProfileProblem) -> SandboxProfile {
+        try read(profile, bundle: bundle, home: home, layout: layout, by: EntitlementsFile.entitlements)
     }
 }
 

@@ -140,9 +140,13 @@ struct FstabTests {
                 make -s -C "$P" install release="$A" DESTDIR="$T/root" || echo 'install failed'
                 # The links are relative, so they hold wherever the tree lies.
                 is mount 0 "$("$T/root/usr/sbin/mount.fuse.aclfs" "$T/back" "$T/mnt" -o rw 2>&1; echo $?)"
-                is 'what serves' "$T/root/usr/bin/aclfs" "$(readlink /proc/$(daemon "$T/mnt" "$T/root/usr/bin/aclfs")/exe)"
+                is 'what serves' "$T/root/usr/sbin/aclfsd" "$(readlink /proc/$(daemon "$T/mnt" "$T/root/usr/sbin/aclfsd")/exe)"
                 umount "$T/mnt"
                 is 'the same' 0 "$("$T/root/usr/sbin/mount.aclfs" "$T/back" "$T/mnt" -n -o rw 2>&1; echo $?)"
+                umount "$T/mnt"
+                # The command finds it from its own place.
+                is 'the command' 0 "$("$T/root/usr/bin/aclfs" mount "$T/back" "$T/mnt" 2>&1; echo $?)"
+                is 'what serves it' 1 "$(daemon "$T/mnt" "$T/root/usr/sbin/aclfsd" | wc -l)"
                 umount "$T/mnt"
                 # And the page of mount.fuse.aclfs, a link.
                 is 'manual' "$(($(ls "$P/docs/man/"*.8 | wc -l) + 1))" "$(ls "$T/root/usr/share/man/man8" | wc -l)"

@@ -193,7 +193,7 @@ struct UnmountTests {
         let result = try run(
             UserMountTests.setup
                 + #"""
-                zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; served=$(daemon "$T/mnt" "$A"); kill -STOP $served
+                zed "$A" mount "$T/zed/back" "$T/mnt" 2>/dev/null; served=$(daemon "$T/mnt"); kill -STOP $served
                 is 'another user' 32 "$(status other "$A" unmount -f "$T/mnt")"; is 'it stays' 1 "$(mounted "$T/mnt")"
                 said=$(zed timeout -s KILL 60 "$A" unmount -f "$T/mnt" 2>&1); is forced 0 $?
                 is 'nothing stays' 0 "$(mounted "$T/mnt")"

@@ -7,8 +7,8 @@ struct UserMountTests {
     /// zed owns the backing directory and the mount point; the program lies where zed reaches it.
     static let setup = #"""
         command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
-        cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
-        ln -sf "$A" "$T/sbin/mount.aclfs"; ln -sf "$A" "$T/sbin/mount.fuse.aclfs"
+        cp "$A" "${A}d" "$T/bin"; A=$T/bin/aclfs
+        ln -sf "${A}d" "$T/sbin/mount.aclfs"; ln -sf "${A}d" "$T/sbin/mount.fuse.aclfs"
         cp /etc/passwd "$T/passwd"; echo 'zed:x:61743:61743::/nonexistent:/bin/sh' >>"$T/passwd"
         mount --bind "$T/passwd" /etc/passwd
         mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse
@@ -95,9 +95,11 @@ struct UserMountTests {
             chmod 666 "$T/fuse"
             # Another user's directory: fusermount3 refuses, and says why.
             said=$(zed "$A" mount "$T/zed/back" "$T/back" 2>&1); is 'a foreign mount point' 32 $?
-            chmod u+s "$A"
-            said=$(zed "$A" mount "$T/zed/back" "$T/mnt" 2>&1); is 'set-uid' 1 $?
-            holds 'set-uid' "$said" 'must not be installed set-uid'
+            for program in "$A" "${A}d"; do
+                chmod u+s "$program"
+                said=$(zed "$program" mount "$T/zed/back" "$T/mnt" 2>&1); is "set-uid: $program" 1 $?
+                holds 'set-uid' "$said" 'must not be installed set-uid'; chmod u-s "$program"
+            done
             rm -rf /tmp/aclfs-61743
             """#)
         #expect(result.output == "done", "\(result)")

@@ -330,7 +330,7 @@ struct SandboxGrantTests {
         let result = try MountNamespace().run(
             Self.prelude + #"""
                 command -v fusermount3 >/dev/null || { echo 'fusermount3 (package fuse3) is missing'; exit; }
-                cp "$A" "$T/bin/aclfs"; A=$T/bin/aclfs
+                cp "$A" "${A}d" "$T/bin"; A=$T/bin/aclfs
                 cp /etc/passwd "$T/passwd"; echo 'zed:x:61746:61746::/nonexistent:/bin/sh' >>"$T/passwd"
                 mount --bind "$T/passwd" /etc/passwd
                 mknod -m 666 "$T/fuse" c 10 229; mount --bind "$T/fuse" /dev/fuse

@@ -82,7 +82,7 @@ struct SandboxOddPlaceTests {
             umount -l "$T/srv/c"; mount -t proc proc "$T/srv/c"
             is 'processes' '' "$(run WHO -- ls "$T/shown/c" 2>/dev/null)"; "$A" unmount "$SHARE"; "$A" unmount "$T/shown"
             umount -l "$T/srv/c" "$BACK/c"; [ ALIVE = false ] || { "$A" unmount "$T/srv/c"; "$A" unmount "$BACK/c"; }
-            await '[ -z "$(pgrep -f "^$A mount")" ]'
+            await '[ -z "$(pgrep -f "^${A}d mount")" ]'
             """#.replacing("WHO", with: who).replacing("ALIVE", with: "\(isAlive)"))
     }
 

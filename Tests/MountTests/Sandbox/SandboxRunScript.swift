@@ -15,7 +15,7 @@ enum SandboxRunScript {
         mount -t tmpfs -o mode=755 tmpfs /var/lib; mount -t tmpfs -o mode=755 tmpfs /run
         # No other test's user, so that her processes can be counted.
         ANN=$((110000 + $$))
-        cp "$A" "$T/bin/aclfs"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
+        cp "$A" "${A}d" "$T/bin"; cp "$ESCAPE" "$T/bin/aclfs-escape"; A=$T/bin/aclfs; ESCAPE=$T/bin/aclfs-escape
         printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s</dict></plist>' \
             '<key>com.apple.security.app-sandbox</key><true/>' >"$T/closed.entitlements"
         printf '<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>%s%s</dict></plist>' \

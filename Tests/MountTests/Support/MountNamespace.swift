@@ -23,6 +23,7 @@ final class MountNamespace {
 
     private static let prelude = #"""
         \#(TestMounts.leaving)
+        # aclfsd, which serves, lies beside A.
         T=$1; A=$2; ACT=$3
         # What others have mounted would live on in our copy of it.
         awk '$3 == "fuse.aclfs" { print $2 }' /proc/self/mounts | while read -r m; do umount -lc "$(printf "$m")" 2>/dev/null; done
@@ -36,7 +37,7 @@ final class MountNamespace {
         # The daemons that serve a mount point, by a word of their arguments.
         daemon() {
             grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r p; do
-                [ "$(readlink /proc/$p/exe)" = "$(readlink -f "${2:-$A}")" ] && echo $p
+                [ "$(readlink /proc/$p/exe)" = "$(readlink -f "${2:-${A}d}")" ] && echo $p
             done
         }
         kill_daemon() {
@@ -55,7 +56,7 @@ final class MountNamespace {
         chmod 700 "$T/back"
         # As `make install` does, and what the package fuse3 has.
         cp -a /usr/sbin/mount.fuse* "$T/sbin/"
-        ln -s "$A" "$T/sbin/mount.aclfs"; ln -s "$A" "$T/sbin/mount.fuse.aclfs"
+        ln -s "${A}d" "$T/sbin/mount.aclfs"; ln -s "${A}d" "$T/sbin/mount.fuse.aclfs"
         mount --bind "$T/sbin" /usr/sbin
         touch "$T/fstab"
         mount --bind "$T/fstab" /etc/fstab

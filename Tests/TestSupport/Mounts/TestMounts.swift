@@ -90,7 +90,7 @@ public final class TestMounts {
             guard pid != getpid() else { return false }
             let words = ProcFile.text("/proc/\(pid)/cmdline").split(separator: "\0")
             guard let program = words.first, let last = words.last else { return false }
-            return program.hasSuffix("/aclfs") && words.contains("mount") && isMountPoint(String(last))
+            return program.hasSuffix("/aclfsd") && words.contains("mount") && isMountPoint(String(last))
         }
     }
 

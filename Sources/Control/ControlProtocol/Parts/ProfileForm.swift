@@ -48,11 +48,11 @@ extension SandboxProfile {
 
 extension Entitlements {
     /// The values of the property list.
-    fileprivate var json: JSON {
+    var json: JSON {
         .object(values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.json) })
     }
 
-    fileprivate init(_ json: JSON) throws(EntitlementProblem) {
+    init(_ json: JSON) throws(EntitlementProblem) {
         guard case .object(let members) = json else {
             throw EntitlementProblem(key: MemberName.entitlements.rawValue, message: "must be a dictionary")
         }

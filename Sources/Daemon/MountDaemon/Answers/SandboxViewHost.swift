@@ -1,6 +1,7 @@
 import ACLFileSystem
 import ACLFormats
 import ControlProtocol
+import FuseMounts
 import FuseSession
 import Glibc
 import LinuxSystem

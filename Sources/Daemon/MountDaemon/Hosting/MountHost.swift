@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Authorization
 import BackingStore
+import FuseMounts
 import FuseSession
 import Glibc
 import Identity

@@ -11,16 +11,23 @@ package enum MountStart {
     /// - Throws: the mount failed.
     package static func perform(_ request: MountRequest) throws(MountFailure) -> Int32 {
         // Before inherited descriptors are closed: mount(8) may name the namespace by its descriptor.
-        if let namespace = request.namespace { try enter(namespace) }
-        Daemon.closeInherited()
+        let namespace = try request.namespace.map { (path) throws(MountFailure) in try open(namespace: path) }
+        Daemon.closeInherited(besides: namespace?.rawValue)
+        let readsProfile = request.options.sandbox.profile != nil && !request.options.isRemount
+        let reader = readsProfile ? try ProfileReader() : nil
+        if let namespace {
+            try system("namespace \(request.namespace ?? "")") { () throws(Errno) in
+                try Syscall.enterMountNamespace(namespace.rawValue)
+            }
+        }
         if request.options.isRemount { return try Remount.perform(request) }
         if request.isHelper, request.options.toleratesMissingSource, access(request.source, F_OK) != 0, errno == ENOENT {
             // mount(8) leaves nofail to its helpers.
             printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
             return 0
         }
-        let mount = try PreparedMount(request)
-        let request = try VolumeWords.added(to: request, for: mount)
+        let mount = try PreparedMount(request, reader)
+        let request = try VolumeWords.added(to: request, of: mount.tree, mount.source)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: mounting \(mount.source) on \(mount.mountpoint)") }
         let lock = MountLock.acquire()
@@ -58,12 +65,9 @@ package enum MountStart {
         }
     }
 
-    /// `mount -N`: enters the namespace in which the source and the mount point are resolved.
-    private static func enter(_ namespace: String) throws(MountFailure) {
-        try system("namespace \(namespace)") { () throws(Errno) in
-            let file = try Syscall.open(namespace, OpenFlag.readOnly)
-            try Syscall.enterMountNamespace(file.rawValue)
-        }
+    /// Of `mount -N`, in which the source and the mount point are resolved.
+    private static func open(namespace path: String) throws(MountFailure) -> SharedDescriptor {
+        try system("namespace \(path)") { () throws(Errno) in SharedDescriptor(try Syscall.open(path, OpenFlag.readOnly)) }
     }
 
     /// Runs a system call whose failure ends the mount.

@@ -1,3 +1,4 @@
+import FuseMounts
 import FuseSession
 import Glibc
 import LinuxSystem

@@ -1,7 +1,5 @@
 import Authorization
-import BackingStore
 import MountOptions
-import ToolSupport
 
 /// What a mount says of `noowners` and `noacl`, the options by which rules that are stored protect nothing.
 package enum IgnoredRulesWarning {
@@ -19,15 +17,5 @@ package enum IgnoredRulesWarning {
         word == "noacl"
             ? "no entry counts, so a deny refuses no user and an allow lets none in"
             : "owners do not count, so neither modes nor entries refuse a user: every user may do what flags and ro allow"
-    }
-}
-
-extension PreparedMount {
-    /// Warns of options by which modes and entries protect nothing. A source without attributes is served by no others, which it says itself.
-    package func warnOfIgnoredRules(_ options: MountOptions) {
-        guard tree.storesRecords else { return }
-        for word in IgnoredRulesWarning.words(in: options) {
-            printError("aclfs: warning: \(mountpoint): with \(word) \(IgnoredRulesWarning.meaning(of: word))")
-        }
     }
 }

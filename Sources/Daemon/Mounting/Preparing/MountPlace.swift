@@ -17,7 +17,7 @@ package struct PlaceObstacle: Error {
     package let remedy: String?
     private let status: Int32
 
-    init(_ role: Role, _ path: String, _ said: String, do remedy: String? = nil, status: Int32 = MountExit.failed) {
+    package init(_ role: Role, _ path: String, _ said: String, do remedy: String? = nil, status: Int32 = MountExit.failed) {
         (self.role, self.path, self.said, self.remedy, self.status) = (role, path, said, remedy, status)
     }
 
@@ -25,7 +25,7 @@ package struct PlaceObstacle: Error {
     package var state: String { String(said.drop { $0 == ":" || $0 == " " }) }
 
     /// As `aclfs mount` says it.
-    var failure: MountFailure {
+    package var failure: MountFailure {
         MountFailure(status: status, message: "\(role.rawValue) \(path)\(said)" + (remedy.map { "; \($0)" } ?? ""))
     }
 }

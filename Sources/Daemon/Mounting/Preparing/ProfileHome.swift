@@ -13,7 +13,7 @@ package enum ProfileHome {
     ///   - tree: the backing tree.
     ///   - mountpoint: for a hint in the message.
     /// - Returns: what is wrong; nil if it is a directory of the tree.
-    static func problem(_ said: String, _ home: [[UInt8]], in tree: BackingTree, mountpoint: String) -> String? {
+    package static func problem(_ said: String, _ home: [[UInt8]], in tree: BackingTree, mountpoint: String) -> String? {
         let fault: String
         do throws(Errno) {
             let found = try tree.object(at: home)

@@ -6,10 +6,13 @@ import ToolSupport
 
 /// The settings that `aclfs volume` keeps in the record of a source (docs/guide/administration.md "Volumes").
 package enum VolumeWords {
+    /// - Parameters:
+    ///   - request: what is asked for.
+    ///   - tree: the source.
+    ///   - source: its path.
     /// - Returns: the request with the words that the source has and the request has not.
     /// - Throws: together they contradict each other.
-    package static func added(to request: MountRequest, for mount: PreparedMount) throws(MountFailure) -> MountRequest {
-        let tree = mount.tree
+    package static func added(to request: MountRequest, of tree: BackingTree, _ source: String) throws(MountFailure) -> MountRequest {
         guard let directory = try? tree.descriptor(of: tree.root), let settings = try? tree.record(directory.rawValue).volume else {
             return request
         }
@@ -25,7 +28,7 @@ package enum VolumeWords {
             } catch {
                 throw MountFailure(
                     status: MountExit.failed,
-                    message: "\(mount.source): '\(word)' is a setting of the volume, which another option contradicts: \(error.description)"
+                    message: "\(source): '\(word)' is a setting of the volume, which another option contradicts: \(error.description)"
                 )
             }
             request.optionTexts.append(word)

@@ -1,29 +1,8 @@
 import ACLFormats
-import MountOptions
 import SandboxPolicy
-import SandboxProfiles
-import ToolSupport
 
 /// The profile that `sandbox=` names. The command that mounts reads it: a later change of the file has no effect on the mount.
 package enum MountProfile {
-    /// - Parameter mountpoint: the real path.
-    /// - Returns: nil without `sandbox=`.
-    /// - Throws: the profile is unknown or broken.
-    static func read(_ request: MountRequest, mountpoint: String) throws(MountFailure) -> SandboxProfile? {
-        let words = request.options.sandbox
-        guard let name = words.profile else { return nil }
-        let profile: SandboxProfile
-        do {
-            profile = try SandboxProfile.read(
-                name, bundle: words.bundle, home: home(words.home ?? "/", [request.mountpoint, mountpoint]),
-                layout: words.layout ?? .macos)
-        } catch {
-            throw MountFailure(
-                status: error.kind == .unknownName ? MountExit.wrongUse : MountExit.failed, message: error.description)
-        }
-        return profile
-    }
-
     /// - Returns: the warnings of a profile as messages.
     package static func warnings(of profile: SandboxProfile) -> [String] {
         profile.entitlements.warnings.map { warning in

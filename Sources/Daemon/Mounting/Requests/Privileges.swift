@@ -4,14 +4,10 @@ import MountOptions
 import ToolSupport
 
 /// What an ordinary user may not request. mount(8) starts the helper as the user, with the user's environment.
-enum Privileges {
+package enum Privileges {
     /// - Throws: an option needs root, or the program is set-uid.
-    static func check(_ options: MountOptions) throws(MountFailure) {
-        // A set-uid program would check its owner, not the caller.
-        guard geteuid() == getuid(), getegid() == getgid() else {
-            throw refusal(
-                "aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
-        }
+    package static func check(_ options: MountOptions) throws(MountFailure) {
+        try refuseSetID()
         if geteuid() == 0 { return }
         if options.metadata == .trusted {
             throw refusal("metadata=trusted needs root: only root can use trusted.* attributes; use metadata=user")
@@ -30,8 +26,16 @@ enum Privileges {
         }
     }
 
+    /// - Throws: the program is set-uid or set-gid. It would check its owner, not the caller.
+    package static func refuseSetID() throws(MountFailure) {
+        guard geteuid() == getuid(), getegid() == getgid() else {
+            throw refusal(
+                "aclfs must not be installed set-uid or set-gid; mounts of ordinary users go through fusermount3")
+        }
+    }
+
     /// Checks /dev/fuse before anything is mounted, to report the exact reason.
-    static func checkDevice() throws(MountFailure) {
+    package static func checkDevice() throws(MountFailure) {
         guard let obstacle = FuseConfiguration.deviceObstacle else { return }
         throw MountFailure(status: MountExit.systemError, message: "/dev/fuse: \(obstacle.error); \(obstacle.remedy)")
     }

@@ -1,4 +1,4 @@
-import FuseSession
+import FuseMounts
 import LinuxSystem
 import MountOptions
 import ToolSupport

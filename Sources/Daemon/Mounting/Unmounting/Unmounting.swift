@@ -1,4 +1,4 @@
-import FuseSession
+import FuseMounts
 import Glibc
 import LinuxSystem
 import ToolSupport

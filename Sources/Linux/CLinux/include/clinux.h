@@ -158,7 +158,7 @@ int32_t aclfs_attach_beneath(int32_t mount, const char *place);
 /* umount2(2) of the mount whose root the descriptor is open on (O_PATH is enough), also beneath another mount. */
 int32_t aclfs_umount_of(int32_t fd, int32_t flags);
 /* Closes every descriptor from `first` on. */
-int32_t aclfs_close_from(uint32_t first);
+int32_t aclfs_close_range(uint32_t first, uint32_t last);
 /* setns(2) into a mount namespace. Call it before any thread is started. */
 int32_t aclfs_enter_mount_namespace(int32_t fd);
 

@@ -13,10 +13,16 @@ public enum Daemon {
     }
 
     /// Closes inherited descriptors beyond the standard ones: a daemon that keeps the end of a pipe keeps its reader waiting. Call
-    /// it before anything is opened.
-    public static func closeInherited() {
+    /// it before anything else is opened.
+    /// - Parameter kept: a descriptor that stays open.
+    public static func closeInherited(besides kept: Int32? = nil) {
         // The call is missing before Linux 5.9, and nothing depends on it.
-        _ = aclfs_close_from(3)
+        guard let kept, kept > 2 else {
+            _ = aclfs_close_range(3, UInt32.max)
+            return
+        }
+        if kept > 3 { _ = aclfs_close_range(3, UInt32(kept) - 1) }
+        _ = aclfs_close_range(UInt32(kept) + 1, UInt32.max)
     }
 
     /// Which of the two processes returns from `detach`.

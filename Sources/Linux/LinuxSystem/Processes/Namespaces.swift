@@ -80,7 +80,7 @@ extension Syscall {
     public static func silence() throws(Errno) { try value(aclfs_silence(0)) }
 
     /// Closes this descriptor and all above it.
-    public static func closeAll(from first: UInt32) throws(Errno) { try value(aclfs_close_from(first)) }
+    public static func closeAll(from first: UInt32) throws(Errno) { try value(aclfs_close_range(first, UInt32.max)) }
 
     /// The flags with which a descriptor was opened.
     /// - Throws: badf.

@@ -1,5 +1,5 @@
 import ControlProtocol
-import FuseSession
+import FuseMounts
 import Glibc
 import LinuxSystem
 import Mounting

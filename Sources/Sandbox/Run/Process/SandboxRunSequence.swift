@@ -2,6 +2,7 @@ import ACLFormats
 import Glibc
 import LinuxSystem
 import Mounting
+import ProfileFiles
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -1,5 +1,8 @@
 /// The script of the page: it filters by subject and path, and folds places. Without it everything is shown.
 enum PageScript {
+    /// In base64: a browser runs only a script with the hash in the policy of the page. ReportPageTests says which one a changed text has.
+    static let sha256 = "mIlBpbSog9LoyVTTX6dbA7Ddmx0JuVKk+FxYT7IgGyw="
+
     static let text: StaticString = """
         "use strict";
         (() => {

@@ -1,5 +1,8 @@
 /// The style of the page. Colours have the contrast that WCAG 2 asks at level AA, in both schemes.
 enum PageStyle {
+    /// In base64: a browser uses only a style with the hash in the policy of the page. ReportPageTests says which one a changed text has.
+    static let sha256 = "dkVIIQz/QuZTAovCu5jY2Wn0XrixIq7tIk204EuYMA4="
+
     static let text: StaticString = """
         :root {
           color-scheme: light dark;

@@ -71,9 +71,9 @@ struct ReportPage {
         html.add(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\""
         )
-        let script = SHA256.source(of: PageScript.text)
-        let style = SHA256.source(of: PageStyle.text)
-        html.add(text: "default-src 'none'; script-src \(script); style-src \(style); base-uri 'none'; form-action 'none'")
+        let (script, style) = (PageScript.sha256, PageStyle.sha256)
+        html.add(
+            text: "default-src 'none'; script-src 'sha256-\(script)'; style-src 'sha256-\(style)'; base-uri 'none'; form-action 'none'")
         html.add("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
         html.add("<meta name=\"referrer\" content=\"no-referrer\">\n<title>Permissions of ")
         html.add(name: report.directory)

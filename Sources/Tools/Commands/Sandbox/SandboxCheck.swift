@@ -2,6 +2,7 @@ import ACLFormats
 import ControlProtocol
 import MountOptions
 import Mounting
+import ProfileFiles
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -1,6 +1,7 @@
 import ACLFormats
 import ControlProtocol
 import LinuxSystem
+import ProfileFiles
 import SandboxPolicy
 import SandboxProfiles
 import ToolSupport

@@ -1,11 +1,13 @@
 import Glibc
 import LinuxSystem
 import Mounting
+import ToolSupport
 
 /// What kernel, device and settings offer.
 enum SystemChecks {
     static func all() -> [Finding] {
-        [kernel, device, ring, helpers] + (geteuid() == 0 ? [space, others] : [fusermount, others, appArmor].compactMap { $0 })
+        [kernel, device, ring, helpers] + [daemonProgram].compactMap { $0 }
+            + (geteuid() == 0 ? [space, others] : [fusermount, others, appArmor].compactMap { $0 })
     }
 
     private static var kernel: Finding {
@@ -44,6 +46,16 @@ enum SystemChecks {
         return .note(
             "helpers of mount(8)", "\(missing.joined(separator: ", ")) not found: neither mount -t aclfs nor fstab works",
             do: "install the package, or: make install; aclfs mount works without")
+    }
+
+    /// What serves mounts; nil if it is there.
+    private static var daemonProgram: Finding? {
+        do throws(MountFailure) {
+            _ = try OtherProgram.path(of: OtherProgram.daemon)
+            return nil
+        } catch {
+            return .problem(OtherProgram.daemon, error.message, do: "install the package again, or: make install")
+        }
     }
 
     private static var space: Finding {

@@ -1,10 +1,11 @@
 import Commands
 import Conformance
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport
 
-/// The executable. Its first word is a subcommand, or `SOURCE MOUNTPOINT` as mount.fuse3 calls a file system. Under the names of the
+/// The executable that people type. Its first word is a subcommand, or `SOURCE MOUNTPOINT` as mount.fuse3 calls a file system. Under the names of the
 /// helpers it has the grammar of mount(8).
 @main
 enum Program {
@@ -13,7 +14,7 @@ enum Program {
         let arguments = CommandLine.arguments
         let name = arguments.first?.split(separator: "/").last.map(String.init) ?? "aclfs"
         let rest = Array(arguments.dropFirst())
-        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(StandardOutput.close(after: MountHelper.run(rest))) }
+        if name == "mount.aclfs" || name == "mount.fuse.aclfs" { exit(MountCommand.becomeDaemonProgram(as: name)) }
         let status = StandardOutput.close(after: run(rest))
         Ending.bySignal.endProcess()
         exit(status)
@@ -53,6 +54,8 @@ enum Program {
         case "conformance": return ConformanceCheckCommand.run(byteArguments(after: 2))
         // Started by the command above, never by a user.
         case SubjectProgram.word: return SubjectProgram.run(rest)
+        // Started by aclfsd.
+        case EntitlementsAnswer.word: return EntitlementsCommand.run()
         case "status": return StatusCommand.run(byteArguments(after: 2))
         case "help" where Usage.isCommand(rest.first): return help(rest)
         case "help", "--help", "-h":
@@ -64,7 +67,7 @@ enum Program {
         default:
             // mount.fuse3 calls `aclfs SOURCE MOUNTPOINT -o …`.
             if word.contains("/") || word.hasPrefix("-") || isDirectory(word) {
-                return MountCommand.runPlain(arguments)
+                return MountCommand.becomeDaemonProgram()
             }
             printError("aclfs: unknown command '\(word)'\(Usage.suggestion(for: word)), and no directory has that name; see aclfs --help")
             return 2

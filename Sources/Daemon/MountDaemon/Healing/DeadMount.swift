@@ -1,11 +1,12 @@
-import FuseSession
+import FuseMounts
 import Glibc
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// An aclfs mount on the mount point whose daemon died. The new mount goes beneath it, and the dead one is detached when the new one
 /// answers: the path never leads to the directory below both (docs/reference/mounting.md "When the daemon has died").
-package struct DeadMount: Sendable {
+struct DeadMount: Sendable {
     let mountpoint: String
     /// Whether `kernel_features=-beneath` hides the feature.
     let isMasked: Bool
@@ -57,7 +58,7 @@ package struct DeadMount: Sendable {
     ///   - report: called with the reason if the result is nil.
     /// - Returns: nil if the kernel cannot attach it beneath; then nothing is mounted.
     /// - Throws: the kernel refuses the new mount itself.
-    package func mountBeneath(
+    func mountBeneath(
         source: String, _ flags: FuseMount.Flags, extra: String?, _ report: (String) -> Void
     ) throws(SessionError) -> (descriptor: Int32, device: String, healing: Healing)? {
         let dead: SharedDescriptor

@@ -1,11 +1,12 @@
 import Authorization
 import BackingStore
 import MountOptions
+import Mounting
 import ToolSupport
 
 extension PreparedMount {
     /// Warns of POSIX ACLs at the top of the backing directory. They hold on the mount as well (docs/reference/authorization.md Q22).
-    package func warnOfPosixACLs(_ options: MountOptions) {
+    func warnOfPosixACLs(_ options: MountOptions) {
         let looked = 1000
         guard let found = try? tree.posixACLsAtTop(limit: looked), found > 0 else { return }
         let objects =

@@ -1,4 +1,4 @@
-#include "cfuseshim.h"
+#include "cfusemount.h"
 
 #include <errno.h>
 #include <fcntl.h>

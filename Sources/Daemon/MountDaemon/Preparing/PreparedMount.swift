@@ -3,28 +3,32 @@ import BackingStore
 import Glibc
 import LinuxSystem
 import MountOptions
+import Mounting
 import SandboxPolicy
 import ToolSupport
 
 /// A mount that has passed every check that is possible before mount(2).
 ///
 /// Its extensions have what it warns of, each file one subject.
-package struct PreparedMount {
-    package let source: String
-    package let mountpoint: String
-    package let tree: BackingTree
+struct PreparedMount {
+    let source: String
+    let mountpoint: String
+    let tree: BackingTree
     /// The profile that confines the mount.
-    package let profile: SandboxProfile?
+    let profile: SandboxProfile?
     /// What translates identities from elsewhere; nil: nothing does. It could be read.
-    package let identities: IdentityFile?
+    let identities: IdentityFile?
     /// A dead mount on the mount point. The new mount replaces it.
-    package let dead: DeadMount?
+    let dead: DeadMount?
     /// Warnings for the log.
-    package let remarks: [String]
+    let remarks: [String]
 
     /// Checks a request. Nothing is changed, except that a dead mount is unmounted if the new one cannot go beneath it.
+    /// - Parameters:
+    ///   - request: what is asked for.
+    ///   - reader: of the profile that `sandbox=` names; nil without it.
     /// - Throws: the mount is refused.
-    package init(_ request: MountRequest) throws(MountFailure) {
+    init(_ request: MountRequest, _ reader: ProfileReader?) throws(MountFailure) {
         try Privileges.check(request.options)
         mountpoint = try MountPath.resolved(request.mountpoint, role: "mount point")
         var remarks: [String] = []
@@ -45,7 +49,7 @@ package struct PreparedMount {
         let directory = try Self.checkedSource(source, hidden?.directory, mountpoint, replacesMount: dead != nil)
         try Privileges.checkDevice()
         try TransportChoice.check(request.options)
-        profile = try MountProfile.read(request, mountpoint: mountpoint)
+        profile = try MountProfile.read(request, mountpoint: mountpoint, by: reader)
         for warning in profile.map({ MountProfile.warnings(of: $0) }) ?? [] { printError("aclfs: warning: \(warning)") }
         identities = try Self.identities(request.options, source, mountpoint)
         let name = try Self.metadataName(request.options, directory.rawValue, source)

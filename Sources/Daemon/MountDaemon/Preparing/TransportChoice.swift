@@ -1,9 +1,10 @@
 import FuseSession
 import MountOptions
+import Mounting
 import ToolSupport
 
 /// `transport=`: how requests travel.
-package enum TransportChoice {
+enum TransportChoice {
     /// Refuses `transport=uring` before the mount if it cannot work.
     static func check(_ options: MountOptions) throws(MountFailure) {
         guard options.transport == .uring else { return }
@@ -12,7 +13,7 @@ package enum TransportChoice {
     }
 
     /// - Returns: the failure of a mount with `transport=uring`.
-    package static func refusal(_ reason: String) -> MountFailure {
+    static func refusal(_ reason: String) -> MountFailure {
         MountFailure(
             status: MountExit.failed,
             message: "transport=uring: \(reason); with transport=auto requests would come through /dev/fuse instead")
@@ -20,7 +21,7 @@ package enum TransportChoice {
 }
 
 extension MountOptions {
-    package var sessionTransport: FuseSession.Transport {
+    var sessionTransport: FuseSession.Transport {
         switch transport {
         case .auto: .automatic
         case .uring: .uring

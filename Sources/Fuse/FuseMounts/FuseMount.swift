@@ -1,4 +1,4 @@
-import CFuseShim
+import CFuseMount
 
 /// Mounts: attaches a device descriptor to a mount point. The kernel's own permission checks are never enabled.
 public enum FuseMount {

@@ -2,6 +2,7 @@ import BackingStore
 import Glibc
 import LinuxSystem
 import MountOptions
+import Mounting
 import ToolSupport
 
 extension PreparedMount {
@@ -23,7 +24,7 @@ extension PreparedMount {
     }
 
     /// Prints and logs what differs on such a source, and the settings that make it exact.
-    package func noteSharedSource(_ options: MountOptions) {
+    func noteSharedSource(_ options: MountOptions) {
         guard let type = Self.sharedType(of: tree) else { return }
         let line =
             "\(source) lies on \(type), which other hosts may change: zerofill=write acts as allocate, records are changed "

@@ -2,19 +2,20 @@ import ACLFormats
 import Glibc
 import Identity
 import LinuxSystem
+import Mounting
 import ToolSupport
 
 /// The file of `identities=` (docs/reference/identity.md "Identities from elsewhere").
 ///
 /// Its directory is opened before the mount and kept: no later mount hides the file, and reading it again sends this daemon no request.
-package final class IdentityFile: Sendable {
-    package let path: String
-    package let directory: SharedDescriptor
-    package let name: String
+final class IdentityFile: Sendable {
+    let path: String
+    let directory: SharedDescriptor
+    let name: String
 
     /// Why there is no table: a sentence that begins behind the path.
-    package struct Problem: Error {
-        package var message: String
+    struct Problem: Error {
+        var message: String
     }
 
     /// - Parameters:
@@ -22,7 +23,7 @@ package final class IdentityFile: Sendable {
     ///   - source: the real path of the directory that is served.
     ///   - mountpoint: the real path of the mount point.
     /// - Throws: the file lies where a mount would hide it, or callers of a mount could write it.
-    package init(_ path: String, source: String, mountpoint: String) throws(Problem) {
+    init(_ path: String, source: String, mountpoint: String) throws(Problem) {
         self.path = path
         name = Self.name(in: path)
         let parent: String
@@ -42,24 +43,24 @@ package final class IdentityFile: Sendable {
     /// - Parameters:
     ///   - path: as the option has it.
     ///   - directory: of the file, as the command that mounted has opened it.
-    package init(_ path: String, in directory: SharedDescriptor) {
+    init(_ path: String, in directory: SharedDescriptor) {
         (self.path, self.directory) = (path, directory)
         name = Self.name(in: path)
     }
 
     /// Whether there is a file of the name.
-    package var exists: Bool { (try? Syscall.statxAt(directory.rawValue, name)) != nil }
+    var exists: Bool { (try? Syscall.statxAt(directory.rawValue, name)) != nil }
 
     private static func name(in path: String) -> String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
     /// The same for a command that mounts.
-    package static func failure(_ problem: Problem, of path: String) -> MountFailure {
+    static func failure(_ problem: Problem, of path: String) -> MountFailure {
         MountFailure(status: MountExit.failed, message: "identities=\(path)\(problem.message)")
     }
 
     /// Reads the file.
     /// - Throws: it cannot be read, may not be trusted, or is no table.
-    package func read() throws(Problem) -> IdentityTable {
+    func read() throws(Problem) -> IdentityTable {
         let read: Result<[UInt8], Problem>
         do throws(Errno) { read = try FileSystemUser.asRoot { () throws(Errno) in try trustedText() } } catch {
             throw Problem(message: error == .loop ? " is a symbolic link; name the file that it leads to" : ": \(error.text)")

@@ -63,13 +63,14 @@ extension SandboxProfile {
     ///   - home: names from the mount's root.
     ///   - layout: of the container.
     ///   - directories: of installed profiles.
+    ///   - parse: reads the property list (`ProfileFile.entitlements`).
     public static func read(
         _ profile: String, bundle: String?, home: [[UInt8]], layout: ContainerLayout,
-        in directories: [String] = ProfilePlace.directories
+        in directories: [String] = ProfilePlace.directories, by parse: ProfileFile.Parser
     ) throws(ProfileProblem) -> SandboxProfile {
         let path = try ProfilePlace.path(of: profile, in: directories)
         var compiled = SandboxProfile(
-            name: profile, entitlements: try EntitlementsFile.read(path), bundle: bundle, home: home, layout: layout)
+            name: profile, entitlements: try ProfileFile.entitlements(path, by: parse), bundle: bundle, home: home, layout: layout)
         compiled.file = wholePath(of: path)
         // A profile must compile to a table.
         do { _ = try compiled.table() } catch {
