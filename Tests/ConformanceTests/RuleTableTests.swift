@@ -23,7 +23,10 @@ struct RuleTableTests {
 
     /// The third cell, sections or a link, as a line of a run has it.
     private func source(_ cell: String) -> String {
-        if cell.hasPrefix("["), let end = cell.firstIndex(of: "]") { return "docs/" + cell[cell.index(after: cell.startIndex)..<end] }
+        if cell.hasPrefix("["), let start = cell.firstIndex(of: "("), let end = cell.lastIndex(of: ")") {
+            let link = cell[cell.index(after: start)..<end]
+            return "docs/" + (link.hasPrefix("../") ? String(link.dropFirst(3)) : "reference/\(link)")
+        }
         return ["docs/reference/authorization.md", cell.hasPrefix("A ") ? String(cell.dropFirst(2)) : cell].joined(separator: " ")
     }
 

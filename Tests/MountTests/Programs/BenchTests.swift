@@ -9,7 +9,7 @@ private let hasPython = (try? Spawn.run(["python3", "-c", "import sys; sys.exit(
 /// nothing stays behind, whatever ends it. How large the figures are is nobody's concern here.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"), .enabled(if: hasPython, "needs python3"))
 struct BenchTests {
-    private static let sources = Repository.tests.appendingPathComponent("Bench").path
+    private static let sources = Repository.top.appendingPathComponent("Benchmarks").path
 
     /// A directory for one run, which must be empty at its end.
     private func withDirectory(_ body: (String) throws -> Void) throws {
