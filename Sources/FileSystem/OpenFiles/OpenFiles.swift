@@ -181,14 +181,13 @@ extension OpenFiles {
     ///   - mayRetry: the open is tried again if paths of other handles exclude it.
     /// - Throws: `busy` and `claimed` as `DataPathTable.acquire` does; the errno of an open(2).
     func open(
-        _ object: ObjectState, _ node: Node, flags: Int32, _ quota: HandleQuota.Charge, isAppendOnly: Bool = false, clearsSetID: Bool = false,
-        executes: Bool = false, isHandedOver: Bool = false, mayRetry: Bool = false, _ caller: Caller
+        _ object: ObjectState, _ node: Node, flags: Int32, _ quota: HandleQuota.Charge, isAppendOnly: Bool = false,
+        clearsSetID: Bool = false, executes: Bool = false, isHandedOver: Bool = false, mayRetry: Bool = false, _ caller: Caller
     ) throws(Errno) -> OpenFile {
         let intent = OpenIntent(flags: flags)
         let isWritable = intent.contains(.write)
-        let dataPath = try acquireDataPath(
-            object,
-            makeDemand(intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller))
+        let demand = makeDemand(intent, of: object, isAppendOnly: isAppendOnly, clearsSetID: clearsSetID, mayRetry: mayRetry, caller)
+        let dataPath = try acquireDataPath(object, demand)
         // The access mode, and nothing that could block or follow a link. The daemon itself handles appending, truncation and exclusion.
         let backingFlags = flags & OpenFlag.accessMask | OpenFlag.nonBlock | OpenFlag.noControllingTerminal
         if dataPath.path.backingID != nil, flags & OpenFlag.direct != 0 {

@@ -73,7 +73,9 @@ extension XattrOperations {
 
     func smbValue(of id: NodeID, _ caller: Caller) throws(Errno) -> [UInt8] {
         let facts = try readList(of: id, caller)
-        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch { throw refuse("reading \(Self.smbName)", error.message, id, caller) }
+        do throws(NFS4Error) { return try SMBValue(facts).bytes() } catch {
+            throw refuse("reading \(Self.smbName)", error.message, id, caller)
+        }
     }
 
     func setSMB(of id: NodeID, to bytes: [UInt8], flags: Int32, _ caller: Caller) throws(Errno) {
