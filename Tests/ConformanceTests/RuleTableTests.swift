@@ -25,7 +25,8 @@ struct RuleTableTests {
     private func source(_ cell: String) -> String {
         if cell.hasPrefix("["), let start = cell.firstIndex(of: "("), let end = cell.lastIndex(of: ")") {
             let link = cell[cell.index(after: start)..<end]
-            return "docs/" + (link.hasPrefix("../") ? String(link.dropFirst(3)) : "reference/\(link)")
+            let path = link.prefix { $0 != "#" }
+            return "docs/" + (path.hasPrefix("../") ? String(path.dropFirst(3)) : "reference/\(path)")
         }
         return ["docs/reference/authorization.md", cell.hasPrefix("A ") ? String(cell.dropFirst(2)) : cell].joined(separator: " ")
     }
