@@ -28,13 +28,8 @@ extension MountFixture {
 
     /// The directory of this mount's daemon in /proc.
     private func daemon() throws -> String {
-        for word in try FileManager.default.contentsOfDirectory(atPath: "/proc") where word.allSatisfy(\.isNumber) {
-            guard let line = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(word)/cmdline")) else { continue }
-            let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-            guard words.first?.hasSuffix("aclfs") == true, words.contains(mountpoint) else { continue }
-            return "/proc/\(word)"
-        }
-        throw FixtureError("no daemon of \(mountpoint)")
+        guard let daemon = Self.daemons(of: mountpoint).first else { throw FixtureError("no daemon of \(mountpoint)") }
+        return "/proc/\(daemon)"
     }
 
     /// Bytes that the daemon of this mount has written so far, by any call.
