@@ -23,4 +23,17 @@ import Testing
         tree.free.followKernel { $0.isReadOnly = false }
         #expect(make("a") == "ok" && tree.free.judge.volume.isReadOnly, "the copy is changed by the watcher alone")
     }
+
+    /// What was said once is one call away, however often it was asked.
+    @Test func theKernelIsAskedTheThousandthTimeAsTheFirst() throws {
+        let tree = try ConfinedTree()
+        let depths = Lock([Int]())
+        tree.free.followKernel { _ in
+            var here = 0
+            withUnsafeMutablePointer(to: &here) { place in depths.withLock { $0.append(Int(bitPattern: place)) } }
+        }
+        for _ in 0..<1000 { _ = tree.free.judge.presentSettings }
+        let (first, last) = depths.withLock { (abs($0[0] - $0[1]), abs($0[1] - $0[999])) }
+        #expect(last <= first + 256, "\(last) bytes of the stack more than at the first time")
+    }
 }

@@ -18,7 +18,13 @@ public final class Judge: Sendable {
     private let base: Judge?
     private let volumeState: Lock<VolumeState>
     /// Applies what the kernel has changed of the mount's flags since the volume's state was set; nil until the mount is served.
-    private let kernelFlags = Lock<(@Sendable (inout VolumeState) -> Void)?>(nil)
+    ///
+    /// In a structure: a function that is itself the value of a generic `Lock` is wrapped anew by every use of the lock, and the wrappers
+    /// stay (Swift 6.3).
+    private struct KernelFlags {
+        var apply: (@Sendable (inout VolumeState) -> Void)?
+    }
+    private let kernelFlags = Lock(KernelFlags())
     let groups: GroupCache
     /// Without `allow_other` the kernel admits one user alone; nil with it.
     private let soleUser: SoleUser?
@@ -72,15 +78,15 @@ public final class Judge: Sendable {
 
     /// The volume's state with the kernel's settings of now: a remount of the kernel alone (`mount -i -o remount`) is followed by the daemon's
     /// own copy a moment later. It costs calls.
-    private var presentSettings: VolumeState {
+    var presentSettings: VolumeState {
         var settings = volume
-        if let apply = (base ?? self).kernelFlags.withLock({ $0 }) { apply(&settings) }
+        if let apply = (base ?? self).kernelFlags.withLock({ $0.apply }) { apply(&settings) }
         settings.protectsHardLinks = KernelSettings.protectsHardLinks
         return settings
     }
 
     /// Begins to ask for the kernel's flags where they decide.
-    func followKernel(_ apply: @escaping @Sendable (inout VolumeState) -> Void) { kernelFlags.withLock { $0 = apply } }
+    func followKernel(_ apply: @escaping @Sendable (inout VolumeState) -> Void) { kernelFlags.withLock { $0.apply = apply } }
 
     /// Changes the volume's state. The caller holds the metadata lock for writing, so that no decision runs meanwhile.
     func changeVolume(_ body: (inout VolumeState) -> Void) {
