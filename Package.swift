@@ -227,7 +227,11 @@ let package = Package(
             dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "SandboxProfilesTests", dependencies: ["SandboxProfiles", "ProfileFiles", "SandboxPolicy", "Authorization"],
+            name: "SandboxProfilesTests",
+            dependencies: [
+                "SandboxProfiles", "ProfileFiles", "SandboxPolicy", "Authorization", "MountDaemon", "Mounting", "MountOptions",
+                "ToolSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ControlTests", dependencies: ["aclfs", "aclfsd", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),

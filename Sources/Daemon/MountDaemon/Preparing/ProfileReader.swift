@@ -99,7 +99,11 @@ extension MountProfile {
         _ request: MountRequest, mountpoint: String, by reader: ProfileReader?
     ) throws(MountFailure) -> SandboxProfile? {
         let words = request.options.sandbox
-        guard let name = words.profile, let reader else { return nil }
+        guard let name = words.profile else { return nil }
+        // Never without the profile.
+        guard let reader else {
+            throw MountFailure(status: MountExit.systemError, message: "nothing reads the profile \(name)")
+        }
         do {
             return try SandboxProfile.read(
                 name, bundle: words.bundle, home: home(words.home ?? "/", [request.mountpoint, mountpoint]),
