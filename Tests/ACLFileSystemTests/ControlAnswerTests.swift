@@ -23,7 +23,7 @@ import Testing
             guard let made = mkdtemp(&template) else { throw Errno.io }
             place = String(cString: made)
             var facts = ControlServer.MountFacts(
-                source: "/srv", mountpoint: "/mnt", version: "9.9", paths: { nil }, sourceReach: { "root" }, kernelWords: { ["nodev"] })
+                source: "/srv", mountpoint: "/mnt", version: "9.9", paths: { [] }, sourceReach: { "root" }, kernelWords: { ["nodev"] })
             if let daemon { facts.daemon = daemon }
             server = try ControlServer(tree.free, at: "\(place)/test.sock", owner: geteuid(), facts: facts)
             try server.start()

@@ -1,3 +1,4 @@
+import ACLFormats
 import BackingStore
 import ControlProtocol
 import FuseSession
@@ -44,7 +45,7 @@ struct MountTableChangesTests {
         }
     }
 
-    private var bumps: Int64? { Int64(exactly: cache.status.epochBumps) }
+    private var bumps: Int64? { JSON.object(cache.status)["epoch_bumps"]?.integer }
 
     private func tick(after seconds: UInt64 = 2, areUnchanged: Bool = false) {
         cache.tick(SystemTime.monotonic() + seconds * Self.second) { _ in areUnchanged ? .unchanged(read: 1) : .changed }

@@ -7,26 +7,33 @@ import Testing
 @Suite struct StatusTests {
     private static let containers = [[Array("a".utf8), Array("b".utf8)]]
 
-    private func status(_ sandbox: ProfileSummary?, shared: String?, paths: StatusAnswer.Paths?) -> StatusAnswer {
+    private func status(_ sandbox: ProfileSummary?, shared: String?, paths: [JSON.Member] = []) -> StatusAnswer {
         StatusAnswer(
             source: "/srv", mountpoint: "/mnt", version: "0.1.0", owner: 501, metadata: "trusted.aclfs", attributeRoom: 3224,
             sharedKind: shared,
             options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, runningContainers: Self.containers, sourceReach: "root",
             identitiesProblem: shared.map { "/etc/ids: \($0)" }, paths: paths,
-            cache: .init(
-                entryTimeout: 1, attributeTimeout: 2, suspended: ["a mount stands below"], epochBumps: 3, watchedObjects: 4,
-                watchedBytes: 5),
-            zeroFill: .init(
-                reservedBytes: 1, writtenBytes: 2, filesWaiting: 3, filesOverBudget: 4, bytesOverBudget: 5, filesLeftWithHoles: .max),
-            data: .init(
-                opensPassthrough: 1, opensCached: 2, opensUncached: 3, backingIDsOpened: 4, backingIDsIdle: 5, backingIDsClosed: 6,
-                backingIDsRefused: 7, heldFiles: 8, sleepingThreads: 9),
-            counters: .init(allowed: 10, denied: [("acl", 1), ("sandbox", 2)]))
+            cache: [
+                .init(.entryTimeout, 1), .init(.attributeTimeout, 2), .init(.suspended, .texts(["a mount stands below"])),
+                .init(.epochBumps, 3), .init(.watchedObjects, 4), .init(.watchedBytes, 5),
+            ],
+            zeroFill: [
+                .init(.reservedBytes, 1), .init(.writtenBytes, 2), .init(.filesWaiting, 3), .init(.filesOverBudget, 4),
+                .init(.bytesOverBudget, 5), .init(.filesLeftWithHoles, UInt64.max),
+            ],
+            data: [
+                .init(.opensPassthrough, 1), .init(.opensCached, 2), .init(.opensUncached, 3), .init(.backingIDsOpened, 4),
+                .init(.backingIDsIdle, 5), .init(.backingIDsClosed, 6), .init(.backingIDsRefused, 7), .init(.heldFiles, 8),
+                .init(.sleepingThreads, 9),
+            ],
+            counters: [.init(.allowed, 10), .init(.denied, .object([.init("acl", .number(1)), .init("sandbox", .number(2))]))])
     }
 
-    private let paths = StatusAnswer.Paths(
-        protocolVersion: "7.42", transport: "uring", maxWrite: 1_048_576, hasParallelDirectoryOperations: true,
-        ways: [.init(name: "epoch", isUsed: true, reason: "all at once"), .init(name: "statx", isUsed: false, reason: "none")])
+    private let paths: [JSON.Member] = [
+        .init(.protocolVersion, "7.42"), .init(.transport, "uring"), .init(.maxWrite, 1_048_576), .init(.parallelDirectoryOperations, true),
+        .init("epoch", .object([.init(.used, true), .init(.why, "all at once")])),
+        .init("statx", .object([.init(.used, false), .init(.why, "none")])),
+    ]
 
     private let rest: String =
         #""cache":{"entry_timeout":1,"attribute_timeout":2,"suspended":["a mount stands below"],"epoch_bumps":3,"#
@@ -46,7 +53,7 @@ import Testing
             + #""parallel_directory_operations":true,"epoch":{"used":true,"why":"all at once"},"statx":{"used":false,"why":"none"}},"#
             + rest
         #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
-        let bare = status(nil, shared: nil, paths: nil)
+        let bare = status(nil, shared: nil)
         let free: String =
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","attribute_room":3224,"shared":false,"#
             + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"#
@@ -60,7 +67,7 @@ import Testing
         #expect(
             read.source == Array("/srv".utf8) && read.metadata == "trusted.aclfs" && read.attributeRoom == 3224 && read.sharedKind == "nfs")
         #expect(read.options == ["rw", "cache=auto"] && read.runningSandboxes == .number(2) && read.sourceReach == "root")
-        #expect(read.identitiesProblem == "/etc/ids: nfs" && status(nil, shared: nil, paths: nil).identitiesProblem == nil)
+        #expect(read.identitiesProblem == "/etc/ids: nfs" && status(nil, shared: nil).identitiesProblem == nil)
         #expect(read.runningContainers == Self.containers)
         let sandbox = try #require(read.sandbox)
         #expect(sandbox.name == "p" && sandbox.file == nil && sandbox.bundle == "a.b" && sandbox.home == Array("/Users/ann".utf8))
@@ -84,7 +91,7 @@ import Testing
         #expect(empty.runningContainers == nil)
         #expect(empty.paths.isEmpty && empty.cache.isEmpty && empty.data.isEmpty && empty.zeroFill.isEmpty)
         #expect(empty.allowed == nil && empty.denied.isEmpty)
-        let free = StatusAnswer(reading: status(nil, shared: nil, paths: nil).json)
+        let free = StatusAnswer(reading: status(nil, shared: nil).json)
         #expect(free.tellsSandbox && free.sandbox == nil && free.sharedKind == nil)
         let text = Array(#"{"cache":{"entry_timeout":1,"new":null},"more":[1]}"#.utf8)
         let later = StatusAnswer(reading: try JSONText.parse(text))

@@ -237,8 +237,7 @@ extension ControlServer {
         let counters = fileSystem.judge.counters
         let denials = counters.denials.sorted { $0.key < $1.key }
         let tree = fileSystem.loader.tree
-        var cache = fileSystem.kernel.cache.status
-        (cache.watchedObjects, cache.watchedBytes) = fileSystem.mounts.share.watched.usage
+        let watched = fileSystem.mounts.share.watched.usage
         return StatusAnswer(
             source: facts.source, mountpoint: facts.mountpoint, version: facts.version, owner: owner,
             metadata: tree.storesRecords ? tree.metadataName : "none",
@@ -248,9 +247,12 @@ extension ControlServer {
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),
-            sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, paths: facts.paths(), cache: cache,
+            sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, paths: facts.paths(),
+            cache: fileSystem.kernel.cache.status + [.init(.watchedObjects, watched.objects), .init(.watchedBytes, watched.bytes)],
             zeroFill: fileSystem.operations.gaps.status, data: fileSystem.files.status,
-            counters: .init(allowed: counters.decisionsAllowed, denied: denials.map { ($0.key, $0.value) }))
+            counters: [
+                .init(.allowed, counters.decisionsAllowed), .init(.denied, .object(denials.map { .init($0.key, .number($0.value)) })),
+            ])
     }
 }
 

@@ -12,8 +12,8 @@ public final class ControlServer: Sendable {
         public var source: String
         public var mountpoint: String
         public var version: String
-        /// The transport of requests and the paths of data; nil before the kernel's INIT.
-        public var paths: @Sendable () -> StatusAnswer.Paths?
+        /// The transport of requests and the paths of data; nothing before the kernel's INIT.
+        public var paths: @Sendable () -> [JSON.Member]
         /// Which users reach the backing directory without a decision.
         public var sourceReach: @Sendable () -> String
         /// The kernel's present flags of the mount, in the words of `-o`.
@@ -42,7 +42,7 @@ public final class ControlServer: Sendable {
         }
 
         public init(
-            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> StatusAnswer.Paths?,
+            source: String, mountpoint: String, version: String, paths: @escaping @Sendable () -> [JSON.Member],
             sourceReach: @escaping @Sendable () -> String, kernelWords: @escaping @Sendable () -> [String]
         ) {
             (self.source, self.mountpoint, self.version, self.paths) = (source, mountpoint, version, paths)

@@ -1,3 +1,4 @@
+import ACLFormats
 import ControlProtocol
 import FuseSession
 import LinuxSystem
@@ -100,16 +101,17 @@ final class KernelCache: Sendable {
     var timeoutOfChangedAttributes: Double { state.withLock { $0.hasEpoch ? $0.timeouts.attributes : 0 } }
 
     /// For `aclfs status`: the timeouts, why they are shorter than the option says, and the number of bumps.
-    var status: StatusAnswer.Cache {
+    var status: [JSON.Member] {
         state.withLock { state in
             var reasons: [String] = []
             if state.suspension.contains(.mountsBelow) { reasons.append("a mount stands below") }
             if state.suspension.contains(.severalMounts) { reasons.append("another mount is being added") }
             if state.suspension.contains(.policyChange) { reasons.append("grants are changing") }
             if !state.inFlight.isEmpty { reasons.append("entries are being invalidated") }
-            return .init(
-                entryTimeout: Int64(state.timeouts.entry), attributeTimeout: Int64(state.timeouts.attributes), suspended: reasons,
-                epochBumps: state.bumps)
+            return [
+                .init(.entryTimeout, Int64(state.timeouts.entry)), .init(.attributeTimeout, Int64(state.timeouts.attributes)),
+                .init(.suspended, .texts(reasons)), .init(.epochBumps, state.bumps),
+            ]
         }
     }
 }

@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import BackingStore
 import ControlProtocol
@@ -60,15 +61,16 @@ final class OpenFiles: Sendable {
     }
 
     /// For `aclfs status`: opens by data path, backing ids, and held files.
-    var status: StatusAnswer.DataPathStatus {
-        .init(
-            opensPassthrough: judge.counters.opensPassthrough.load(ordering: .relaxed),
-            opensCached: judge.counters.opensCached.load(ordering: .relaxed),
-            opensUncached: judge.counters.opensDirect.load(ordering: .relaxed),
-            backingIDsOpened: backingIDs.opened.load(ordering: .relaxed), backingIDsIdle: backingIDs.idleCount,
-            backingIDsClosed: backingIDs.closed.load(ordering: .relaxed),
-            backingIDsRefused: backingIDs.refused.load(ordering: .relaxed), heldFiles: share.held.heldCount,
-            sleepingThreads: share.held.threadCount)
+    var status: [JSON.Member] {
+        [
+            .init(.opensPassthrough, judge.counters.opensPassthrough.load(ordering: .relaxed)),
+            .init(.opensCached, judge.counters.opensCached.load(ordering: .relaxed)),
+            .init(.opensUncached, judge.counters.opensDirect.load(ordering: .relaxed)),
+            .init(.backingIDsOpened, backingIDs.opened.load(ordering: .relaxed)), .init(.backingIDsIdle, backingIDs.idleCount),
+            .init(.backingIDsClosed, backingIDs.closed.load(ordering: .relaxed)),
+            .init(.backingIDsRefused, backingIDs.refused.load(ordering: .relaxed)), .init(.heldFiles, share.held.heldCount),
+            .init(.sleepingThreads, share.held.threadCount),
+        ]
     }
 }
 

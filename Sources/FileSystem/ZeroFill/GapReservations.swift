@@ -1,3 +1,4 @@
+import ACLFormats
 import Authorization
 import BackingStore
 import ControlProtocol
@@ -193,13 +194,15 @@ extension GapReservations {
     }
 
     /// For `aclfs status`.
-    var status: StatusAnswer.ZeroFillStatus {
+    var status: [JSON.Member] {
         let files = share.writableFiles
         let overBudget = files.filler.overBudget
-        return .init(
-            reservedBytes: files.reservedBytes.load(ordering: .relaxed), writtenBytes: files.writtenBytes.load(ordering: .relaxed),
-            filesWaiting: files.filler.count, filesOverBudget: overBudget.files, bytesOverBudget: overBudget.bytes,
-            filesLeftWithHoles: files.leftWithHoles.load(ordering: .relaxed))
+        return [
+            .init(.reservedBytes, files.reservedBytes.load(ordering: .relaxed)),
+            .init(.writtenBytes, files.writtenBytes.load(ordering: .relaxed)), .init(.filesWaiting, files.filler.count),
+            .init(.filesOverBudget, overBudget.files), .init(.bytesOverBudget, overBudget.bytes),
+            .init(.filesLeftWithHoles, files.leftWithHoles.load(ordering: .relaxed)),
+        ]
     }
 
     /// What is done to the gaps of a file. On a file system that other hosts share, nothing is written: another host may have written there

@@ -18,12 +18,16 @@ public struct StatusAnswer: ControlAnswer {
     ///   - runningContainers: the containers of these commands, as names from the mount's top.
     ///   - sourceReach: who gets at the backing directory without being judged.
     ///   - identitiesProblem: why the file of `identities=` is not in force as it is now; nil where it is, or there is none.
-    ///   - paths: nil until the kernel has introduced itself.
-    public init(
+    ///   - paths: what the kernel agreed to; nothing until it has introduced itself.
+    ///   - cache: what of the kernel's caches is used.
+    ///   - zeroFill: gaps that are filled with zeros (docs/internals/zerofill.md).
+    ///   - data: opens by the way of their data, the kernel's ids of backing files, and files that are held (docs/internals/data-path.md).
+    ///   - counters: decisions since the mount began.
+    package init(
         source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, attributeRoom: Int?, sharedKind: String?,
         options: [String],
         sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, identitiesProblem: String?,
-        paths: Paths?, cache: Cache, zeroFill: ZeroFillStatus, data: DataPathStatus, counters: DecisionCounts
+        paths: [JSON.Member], cache: [JSON.Member], zeroFill: [JSON.Member], data: [JSON.Member], counters: [JSON.Member]
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
@@ -34,9 +38,8 @@ public struct StatusAnswer: ControlAnswer {
             .init(.runningSandboxes, runningSandboxes),
             .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
             .init(.sourceReach, sourceReach), .init(.identitiesProblem, identitiesProblem.map { .string($0) } ?? .null),
-            .init(.paths, .object(paths?.members ?? [])), .init(.cache, .object(cache.members)),
-            .init(.zeroFill, .object(zeroFill.members)), .init(.data, .object(data.members)),
-            .init(.counters, .object(counters.members)),
+            .init(.paths, .object(paths)), .init(.cache, .object(cache)), .init(.zeroFill, .object(zeroFill)),
+            .init(.data, .object(data)), .init(.counters, .object(counters)),
         ])
     }
 

@@ -2,7 +2,7 @@ import ACLFormats
 
 /// The names of the members of all messages and of their parts (docs/reference/control.md). They stand nowhere else, so that a name has one
 /// spelling for writers and readers.
-enum MemberName: String, Sendable, CaseIterable {
+package enum MemberName: String, Sendable, CaseIterable {
     // What every message has.
     case messageVersion = "v"
     case command
@@ -133,28 +133,28 @@ enum MemberName: String, Sendable, CaseIterable {
 }
 
 extension JSON {
-    subscript(_ name: MemberName) -> JSON? { self[name.rawValue] }
+    package subscript(_ name: MemberName) -> JSON? { self[name.rawValue] }
 
-    func path(_ name: MemberName) -> [UInt8]? { path(name.rawValue) }
+    package func path(_ name: MemberName) -> [UInt8]? { path(name.rawValue) }
 
-    func hasPath(_ name: MemberName) -> Bool { hasPath(name.rawValue) }
+    package func hasPath(_ name: MemberName) -> Bool { hasPath(name.rawValue) }
 
-    static func texts(_ values: some Sequence<String>) -> JSON { .array(values.map { .string($0) }) }
+    package static func texts(_ values: some Sequence<String>) -> JSON { .array(values.map { .string($0) }) }
 
-    static func number(_ value: some BinaryInteger) -> JSON { .integer(Int64(clamping: value)) }
+    package static func number(_ value: some BinaryInteger) -> JSON { .integer(Int64(clamping: value)) }
 }
 
 extension JSON.Member {
-    init(_ name: MemberName, _ value: JSON) { self.init(name.rawValue, value) }
+    package init(_ name: MemberName, _ value: JSON) { self.init(name.rawValue, value) }
 
-    init(_ name: MemberName, _ text: String) { self.init(name.rawValue, .string(text)) }
+    package init(_ name: MemberName, _ text: String) { self.init(name.rawValue, .string(text)) }
 
-    init(_ name: MemberName, _ flag: Bool) { self.init(name.rawValue, .bool(flag)) }
+    package init(_ name: MemberName, _ flag: Bool) { self.init(name.rawValue, .bool(flag)) }
 
-    init(_ name: MemberName, _ number: some BinaryInteger) { self.init(name.rawValue, .number(number)) }
+    package init(_ name: MemberName, _ number: some BinaryInteger) { self.init(name.rawValue, .number(number)) }
 
-    init(_ name: MemberName, path: some Collection<UInt8>) { self = JSON.path(path, name: name.rawValue) }
+    package init(_ name: MemberName, path: some Collection<UInt8>) { self = JSON.path(path, name: name.rawValue) }
 
     /// Names from the mount's top.
-    init(_ name: MemberName, names: [[UInt8]]) { self.init(name, path: Array(names.joined(separator: [0x2F]))) }
+    package init(_ name: MemberName, names: [[UInt8]]) { self.init(name, path: Array(names.joined(separator: [0x2F]))) }
 }

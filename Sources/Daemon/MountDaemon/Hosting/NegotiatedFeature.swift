@@ -1,3 +1,4 @@
+import ACLFormats
 import ControlProtocol
 import FuseSession
 import Glibc
@@ -66,5 +67,5 @@ struct NegotiatedFeature {
 
     var line: String { "\(name) \(isUsed ? "on" : "off") (\(reason))" }
 
-    var status: StatusAnswer.Way { .init(name: name, isUsed: isUsed, reason: reason) }
+    var status: JSON.Member { .init(name, .object([.init(.used, isUsed), .init(.why, reason)])) }
 }

@@ -1,3 +1,4 @@
+import ACLFormats
 import ControlProtocol
 import FuseSession
 import LinuxSystem
@@ -40,11 +41,11 @@ final class NegotiatedFeatures: Sendable {
     /// - Parameters:
     ///   - obstacle: why there is no passthrough although the kernel agreed to it.
     ///   - watchObstacle: why changes of the backing directory are not watched for.
-    func status(obstacle: String?, watchObstacle: String?) -> StatusAnswer.Paths? {
-        guard let agreed = agreed.withLock({ $0 }) else { return nil }
-        return StatusAnswer.Paths(
-            protocolVersion: "\(agreed.kernelMajor).\(agreed.kernelMinor)", transport: agreed.uring ? "uring" : "dev",
-            maxWrite: UInt64(agreed.maxWrite), hasParallelDirectoryOperations: agreed.parallelDirectoryOperations,
-            ways: features(agreed, obstacle: obstacle, watchObstacle: watchObstacle).map(\.status))
+    func status(obstacle: String?, watchObstacle: String?) -> [JSON.Member] {
+        guard let agreed = agreed.withLock({ $0 }) else { return [] }
+        return [
+            .init(.protocolVersion, "\(agreed.kernelMajor).\(agreed.kernelMinor)"), .init(.transport, agreed.uring ? "uring" : "dev"),
+            .init(.maxWrite, agreed.maxWrite), .init(.parallelDirectoryOperations, agreed.parallelDirectoryOperations),
+        ] + features(agreed, obstacle: obstacle, watchObstacle: watchObstacle).map(\.status)
     }
 }
