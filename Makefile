@@ -39,6 +39,7 @@ docdir := $(DESTDIR)$(PREFIX)/share/doc/aclfs
 # What README.md links to, and the documents that these link to.
 docs := $(wildcard README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs/*.md docs/guide/*.md docs/reference/*.md docs/internals/*.md docs/decisions/*.md docs/images/*)
 docdirs := docs/guide docs/reference docs/internals docs/decisions docs/images docs
+swift_files := Package.swift Sources Tests Benchmarks Examples
 c_files := $(wildcard Sources/*/C*/*.[ch] Sources/*/C*/include/*.h)
 # What begins as a shell script does.
 scripts := $(shell grep -lsE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
@@ -97,7 +98,7 @@ checks: links citations
 # And the style of each language, as far as its tool is here: Swift's toolchain brings its own.
 lint: checks
 	@if $(SWIFT) format --version >/dev/null 2>&1; then \
-	    $(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks \
+	    $(SWIFT) format lint --strict --recursive --parallel $(swift_files) \
 	        || { echo "style: 'make format' mends most of these" >&2; exit 1; }; \
 	else echo 'style: Swift was not looked at, this toolchain has no swift format'; fi
 	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(c_files); \
@@ -110,7 +111,7 @@ man: build
 	@Scripts/make-man .build/debug/aclfs
 
 format:
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+	$(SWIFT) format --in-place --recursive --parallel $(swift_files)
 	! command -v clang-format >/dev/null || clang-format -i $(c_files)
 
 clients:

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Pages of `aclfs report` in a real browser, and how long and large a report is (docs/guide/report.md).
-@Suite(.serialized, .enabled(if: MountTesting.isPossible && MountTesting.isLong, "ACLFS_TEST_LONG=1, as root"))
+@Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct ReportBrowserTests {
     private let fixture: MountFixture
 
@@ -57,7 +57,7 @@ struct ReportBrowserTests {
         return path
     }
 
-    @Test(.enabled(if: hasBrowser, "no chromium (make long_clients)")) func thePageWorks() throws {
+    @Test(.enabled(if: hasBrowser, "no chromium")) func thePageWorks() throws {
         let page = try page()
         let loaded = try document(page)
         // The policy lets the script run: it shows the form and counts the places.
@@ -74,7 +74,7 @@ struct ReportBrowserTests {
         #expect(without.contains("team/private") && without.contains("everyone may write"))
     }
 
-    @Test(.enabled(if: hasBrowser, "no chromium (make long_clients)")) func aUserFiltersAndFolds() throws {
+    @Test(.enabled(if: MountTesting.isLong && hasBrowser, "with ACLFS_TEST_LONG=1 and chromium")) func aUserFiltersAndFolds() throws {
         let page = try page()
         let filtered = try document(
             changed(
@@ -108,7 +108,7 @@ struct ReportBrowserTests {
     }
 
     /// Labels, headers of rows and columns, and no line that is wider than a narrow window.
-    @Test(.enabled(if: hasBrowser, "no chromium (make long_clients)")) func thePageIsUsable() throws {
+    @Test(.enabled(if: MountTesting.isLong && hasBrowser, "with ACLFS_TEST_LONG=1 and chromium")) func thePageIsUsable() throws {
         let check = """
             const problems = [];
             for (const field of document.querySelectorAll("input, select")) if (field.labels.length !== 1) problems.push(field.id);
@@ -153,7 +153,7 @@ struct ReportBrowserTests {
     }
 
     /// 100 000 objects of many owners and modes, on the mount and without it.
-    @Test func aLargeTreeMakesASmallPage() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func aLargeTreeMakesASmallPage() throws {
         let script = """
             import os, sys
             os.chdir(sys.argv[1])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The column of Samba in docs/guide/copies.md: a tree is read from one share and written to another.
-@Suite(.serialized, .enabled(if: SambaServer.isPossible, SambaServer.missing))
+@Suite(.serialized, .enabled(if: MountTesting.isLong && SambaServer.isPossible, SambaServer.missingInLongRun))
 struct SambaCopyTests {
     @Test func eachCellOfTheTable() throws {
         let program = "smbclient"

@@ -16,7 +16,7 @@ struct SambaTests {
         #expect(result.output == "done", "\(result)")
     }
 
-    @Test func theExamplesOfTheDocument() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func theExamplesOfTheDocument() throws {
         let section = try #require(DocumentExamples("docs/guide/samba.md").sections.first { $0.heading == "A look at it" })
         #expect(section.examples.count == 5)
         let commands = section.examples.map { example in
@@ -41,7 +41,7 @@ struct SambaTests {
     }
 
     /// Each of the two shares by itself, as the document says to use them.
-    @Test(.enabled(if: isInstalled("testparm"), "no testparm (apt install samba-common-bin)"), arguments: ["share", "mac"])
+    @Test(.enabled(if: MountTesting.isLong && isInstalled("testparm"), "with ACLFS_TEST_LONG=1 and testparm"), arguments: ["share", "mac"])
     func sambaWarnsOfNoneOfTheShares(_ name: String) throws {
         let file = server.fixture.top + "/\(name).conf"
         try SambaServer.share(name, of: server.fixture.mountpoint).write(toFile: file, atomically: true, encoding: .utf8)
@@ -101,7 +101,7 @@ struct SambaTests {
             """#)
     }
 
-    @Test func listsAreShownAndSet() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func listsAreShownAndSet() throws {
         try run(
             #"""
             make f 640; is 'the mode' 'alice:ALLOWED/0x0/RWPO staff:ALLOWED/0x0/R' "$(list alice f)"
@@ -138,7 +138,7 @@ struct SambaTests {
             """#)
     }
 
-    @Test func inheritanceIsTheSameOverSMB() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func inheritanceIsTheSameOverSMB() throws {
         try run(
             #"""
             makedir d 750; is 'set' 0 "$(change alice d -a 'ACL:SRV\bob:ALLOWED/OI|CI/R')"
@@ -166,7 +166,7 @@ struct SambaTests {
             """#)
     }
 
-    @Test func aShareForMacs() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func aShareForMacs() throws {
         try run(
             #"""
             denied=NT_STATUS_ACCESS_DENIED
@@ -193,7 +193,7 @@ struct SambaTests {
             """#, share: "mac")
     }
 
-    @Test func attributesAreThoseOfTheMount() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func attributesAreThoseOfTheMount() throws {
         try run(
             #"""
             make f 644; is 'set' ok "$(client alice 'setea f xdg.robots.backup false')"; is 'excluded' 1 "$($aclfs backup status "$mnt/f" | grep -c Excluded)"
@@ -206,7 +206,7 @@ struct SambaTests {
     }
 
     /// The form of nfs4_setfacl serves Samba as well, without what clients expect of it.
-    @Test func theFormOfNfs4Setfacl() throws {
+    @Test(.enabled(if: MountTesting.isLong, "with ACLFS_TEST_LONG=1")) func theFormOfNfs4Setfacl() throws {
         let plain = """
             [share]
             path = \(server.fixture.mountpoint)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Samba's own tests of lists, on a mount and beside it on the file system below with lists of Samba: each result is in the table of docs/guide/samba.md.
-@Suite(.serialized, .enabled(if: SambaServer.isPossible(with: "smbd smbtorture"), SambaServer.missing))
+@Suite(.serialized, .enabled(if: MountTesting.isLong && SambaServer.isPossible(with: "smbd smbtorture"), SambaServer.missingInLongRun))
 struct SambaTortureTests {
     private struct Row: Hashable {
         var test: String
