@@ -112,7 +112,7 @@ struct SandboxProfileTests {
                     said=$("$A" sandbox "$@" 2>&1); is "$*" $expected $?; holds "$*" "$said" "$part"
                 }
                 P=$T/good.entitlements
-                ends 0 "profile $P is good" check "$P"
+                ends 0 "profile $P is valid" check "$P"
                 ends 0 '/home/ann/Downloads/  read and execute' check --home /home/ann "$P"
                 ends 0 '/Containers/Data/a.b ' check --bundle a.b --layout ios "$P"
                 holds 'no new names' "$said" 'list, no new names'; holds 'the bundle' "$said" '/Containers/Bundle/a.b/'
@@ -133,7 +133,7 @@ struct SandboxProfileTests {
                 ends 2 "no profile 'none'" check none
                 ends 2 'add bundle=ID' check --layout ios "$P"
                 ends 2 'expected macos, ios' check --bundle a.b --layout tvos "$P"
-                ends 2 'may not hold . or ..' check "$P" /a/../b
+                ends 2 'may not contain . or ..' check "$P" /a/../b
                 ends 2 'usage: aclfs sandbox check' check
                 ends 2 "did you mean 'check'?" chek
                 ends 2 "did you mean 'remove'?" grant remov
@@ -142,7 +142,7 @@ struct SandboxProfileTests {
                 cp "$P" "$T/odd.entitlements" /usr/share/aclfs/sandbox
                 ends 0 'odd  /usr/share/aclfs/sandbox/odd.entitlements  (1 warning)' list
                 cp "$T/wrong.entitlements" /usr/share/aclfs/sandbox
-                ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not good)' list
+                ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not valid)' list
                 mkdir "$T/back/h"; "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
                 ends 1 "$T/mnt: $P, home /h" list
                 ends 1 "\"mountpoint\":\"$T/mnt\",\"profile\":\"$P\"" list --json

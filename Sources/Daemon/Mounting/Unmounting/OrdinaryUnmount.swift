@@ -38,7 +38,7 @@ package enum OrdinaryUnmount {
             let holders = MountHolders(of: mount).lines
             let who = holders.isEmpty ? "a process has a file open or its working directory there" : "in use by what is listed below"
             return MountFailure(
-                status: MountExit.failed, message: "\(path): \(error); \(who) (aclfs unmount -f unmounts all the same)", details: holders)
+                status: MountExit.failed, message: "\(path): \(error); \(who) (aclfs unmount -f unmounts it anyway)", details: holders)
         case .noent where geteuid() != 0:
             return MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")

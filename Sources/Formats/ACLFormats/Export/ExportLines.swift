@@ -18,7 +18,7 @@ struct ExportLines {
 
     mutating func add(_ word: ExportWord, _ value: [UInt8], at line: Int) throws(ExportProblem) {
         guard isUnread == (word == .reason) else { throw ExportProblem(line: line, "'\(word.rawValue)' does not belong here") }
-        guard fields[word] == nil else { throw ExportProblem(line: line, "'\(word.rawValue)' is there twice") }
+        guard fields[word] == nil else { throw ExportProblem(line: line, "'\(word.rawValue)' appears twice") }
         fields[word] = (value, line)
     }
 

@@ -50,7 +50,7 @@ public struct ExportParser {
     /// - Throws: the file was cut.
     public func finish() throws(ExportProblem) {
         if hasEnded { return }
-        throw ExportProblem(line: number + 1, "the file was cut: the line with the number of objects is missing at its end")
+        throw ExportProblem(line: number + 1, "the file was truncated: the line with the number of objects is missing at its end")
     }
 
     // MARK: The text form
@@ -207,7 +207,7 @@ public struct ExportParser {
         if let reason = ExportPath.problem(path) { throw ExportProblem(line: line, reason) }
         if header?.isOrdered == true, case .object = item {
             if let last, !ExportPath.precedes(last, path) {
-                throw ExportProblem(line: line, "'\(shown(path))' is not in its order, or is there twice")
+                throw ExportProblem(line: line, "'\(shown(path))' is not in its order, or appears twice")
             }
             last = path
         }
