@@ -104,6 +104,6 @@ import Testing
     }
 
     @Test func whatIsNoJSONIsSaidToBe() {
-        #expect(throws: RequestProblem.malformed("not understood at byte 1: no name of a member")) { try ReceivedRequest([0x7B]) }
+        #expect(throws: RequestProblem.malformed("not understood at byte 1: expected the name of a member")) { try ReceivedRequest([0x7B]) }
     }
 }

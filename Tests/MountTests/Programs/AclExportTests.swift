@@ -223,7 +223,7 @@ struct AclExportTests {
         for (change, reason) in [
             ("s,^# file: d/f,# file: d/../../x,", "must be relative"), ("s,^# file: d/f,# file: /etc/passwd,", "must be relative"),
             ("s,^# file: d/f,# file: d,", "appears twice"), ("s,allow read,allow raed,", "did you mean 'read'"),
-            ("s,^# mode: .*,# mode: 99,", "no mode"),
+            ("s,^# mode: .*,# mode: 99,", "not a mode"),
             ("s,bob,robert,g", "no user 'robert' here"), ("s,^# end: .*,# end: 1,", "the end states"),
         ] {
             let run = try shell("sed '\(change)' good | \"$A\" acl import - \"$M\"")

@@ -44,7 +44,7 @@ struct SandboxProfileTests {
                 is 'still' "$T/good.entitlements, bundle a.b, home /home, layout ios" "$(sandbox "$T/view")"
                 for o in sandbox=strict bundle=c.d home=/ layout=macos; do
                     said=$(mount -o "remount,$o" "$T/view" 2>&1); is "$o" 32 $?
-                    holds "$o" "$said" "'$o' cannot change while mounted; unmount and mount anew"
+                    holds "$o" "$said" "'$o' cannot change while mounted; unmount and mount again"
                 done
                 umount "$T/view"
                 """#)

@@ -29,12 +29,12 @@ package enum OptionTable {
             "groups", \.groupSource, .enumeration, "group membership is that of the calling thread, or that of the directory service"),
         .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds the groups of a thread may be cached"),
         .optional(
-            "identities", \.identities, .absoluteFile, "the file that says for which users and groups identities from elsewhere stand"),
+            "identities", \.identities, .absoluteFile, "the file that maps identities from elsewhere to users and groups"),
         .optional(
             "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.unprivilegedID,
-            "root as a caller is judged as this unprivileged user"),
+            "root as a caller is treated as this unprivileged user"),
         .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
-        .value("list_room", \.listRoom, .number(0...128), "for how many more entries of its ACL an object's other attributes leave room"),
+        .value("list_room", \.listRoom, .number(0...128), "how many more ACL entries still fit beside an object's other attributes"),
         .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),
         .choice(
             ["crossmounts": true, "nocrossmounts": false], \.crossMounts,

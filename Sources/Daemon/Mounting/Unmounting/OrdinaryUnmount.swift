@@ -27,7 +27,7 @@ package enum OrdinaryUnmount {
             MountFailure(status: MountExit.failed, message: "\(path): \(reason)")
         }
         guard let entry = MountTable.entry(at: mountpoint) else { throw failed("nothing is mounted there") }
-        guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not an aclfs") }
+        guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not aclfs") }
         return entry
     }
 

@@ -34,7 +34,7 @@ enum SandboxRunDescriptors {
         switch status.type {
         case FileType.directory: return "a directory"
         case FileType.blockDevice: return "a block device"
-        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
+        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is not a terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
         // A pipe or socket leads to the process at its other end, not to a file.
