@@ -191,7 +191,8 @@ import Testing
     /// Each with the line and a word of the reason.
     @Test(
         arguments: [
-            ("", 1, "truncated"), ("x\n", 1, "not an aclfs export"), ("# aclfs: export 2\n", 1, "version 2"), ("# aclfs: exports 1\n", 1, "not 'export 1'"),
+            ("", 1, "truncated"), ("x\n", 1, "not an aclfs export"),
+            ("# aclfs: export 2\n", 1, "version 2"), ("# aclfs: exports 1\n", 1, "not 'export 1'"),
             (head, 2, "truncated"), (head + "# file: a\n# kind: file\n", 4, "truncated"), (head + "# end: 1\n", 2, "and there are 0"),
             (head + "# file: a\n# kind: file\n# end: 2\n", 4, "and there are 1"), (head + "# end: 0\n# file: a\n", 3, "after the end"),
             (head + "# file: a\n# onwer: b\n", 3, "did you mean 'owner'"), (head + "# file: a\n\n", 2, "'# kind:' is missing"),
