@@ -21,7 +21,7 @@ package enum OptionTable {
             "group of a new object: its directory's, or the caller's unless the directory is set-gid"),
         .choice(
             ["suiddir": .unlessRoot, "nosuiddir": .never, "suiddir=all": .always], \.volume.ownerFromSetUserDirectory,
-            "whether a set-uid directory gives its owner to new objects: to those of all but root, of none, or of all"),
+            "whether new objects in a set-uid directory get its owner: for all creators but root, for none, or for all"),
     ]
 
     private static let ofTree: [OptionRow] = [
@@ -130,13 +130,13 @@ package enum OptionTable {
 
     private static let ofHelper: [OptionRow] = [
         .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the mount that is there"),
-        .ignored(["nofail"], "a source that does not exist is no failure of mount(8)'s helper") { $0.toleratesMissingSource = true },
+        .ignored(["nofail"], "a source that does not exist is not a failure for mount(8)'s helper") { $0.toleratesMissingSource = true },
         .ignored(
             ["defaults", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment=", "x-*", "X-*"],
-            "what fstab says to mount(8) and systemd"),
+            "what fstab tells mount(8) and systemd"),
         .ignored(
             ["loud", "silent", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand"], "what other file systems understand"),
-        .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse says to the kernel"),
+        .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse tells the kernel"),
         .unavailable("export", "file handles that outlive a mount, for NFS servers"),
         .refused(
             "default_permissions",
