@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         (["--user", "alice"], "no path is given"), (["--user", "nosuch", "a"], "no user 'nosuch'"),
         (["--group", "alice", "a"], "no group 'alice'"),
-        (["--group", "everyone", "a"], "everyone is not a group that can own objects"), (["--uuid", "alice", "a"], "'alice' is not a UUID"),
+        (["--group", "everyone", "a"], "everyone is not a group that can own"), (["--uuid", "alice", "a"], "'alice' is not a UUID"),
         (["--uuid", "ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A", "a"], "stands for no single user or group"),
         (["--uuid", "FFFFEEEE-DDDD-CCCC-BBBB-AAAAFFFFFFFF", "a"], "stands for neither a user nor a group"),
         (["--user", "alice", "--group", "staff", "a"], "give only one of --user, --group and --uuid"), (["--user"], "--user needs a value"),

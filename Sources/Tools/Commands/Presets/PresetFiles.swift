@@ -39,7 +39,7 @@ struct PresetFiles {
     func next(_ identity: TreeIdentity) throws(TreeRefusal) -> [UInt8] {
         let last = numbers(identity).last ?? 0
         guard last < Self.most else {
-            throw TreeRefusal("\(escapedName(directory)) has room for \(Self.most) undo files of this directory, and no more; use --undo-file")
+            throw TreeRefusal("\(escapedName(directory)) has \(Self.most) undo files of this directory, the most possible; use --undo-file")
         }
         return path(identity, last + 1)
     }
