@@ -419,7 +419,7 @@ struct AclExportTests {
         #expect(lists.status == 1, "\(lists)")
         for line in [
             "# file: a\n# kind: file\nFFFFEEEE-DDDD-CCCC-BBBB-AAAA000001F5 allow read\ngroup:everyone inherited deny delete",
-            "# file: d/b\n# kind: file\nuser:alice allow read", "._cut: ", "._none: there is no object of this name", "# end: 2",
+            "# file: d/b\n# kind: file\nuser:alice allow read", "._cut: ", "._none: there is no object with this name", "# end: 2",
         ] { #expect(lists.output.contains(line), "\(line) is not in \(lists)") }
     }
 }
