@@ -26,7 +26,7 @@ struct SetupTests {
             said=$("$A" fstab-line -o owwners back mnt 2>&1); is 'a wrong option' 2 $?
             holds 'the nearest one' "$said" "did you mean 'owners'"
             is 'a contradiction' 2 "$(status "$A" fstab-line -o noowners,suid back mnt)"
-            said=$("$A" fstab-line -o remount,ro back mnt 2>&1); is 'a remount' 2 $?; holds 'a remount' "$said" "'remount' changes a mount that is there"
+            said=$("$A" fstab-line -o remount,ro back mnt 2>&1); is 'a remount' 2 $?; holds 'a remount' "$said" "'remount' changes an existing mount"
             said=$("$A" fstab-line -o fsname=x back mnt 2>&1); is fsname 2 $?; holds fsname "$said" 'fsname= hides the source from mount(8)'
             mkdir "$T/back/a,b" "$T/back/q\"x"
             line=$("$A" fstab-line "$T/back/a,b" "$T/mnt" 2>&1)

@@ -129,7 +129,7 @@ package enum OptionTable {
     ]
 
     private static let ofHelper: [OptionRow] = [
-        .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the mount that is there"),
+        .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the existing mount"),
         .ignored(["nofail"], "a source that does not exist is not a failure for mount(8)'s helper") { $0.toleratesMissingSource = true },
         .ignored(
             ["defaults", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment=", "x-*", "X-*"],
