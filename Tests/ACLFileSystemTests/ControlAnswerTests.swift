@@ -60,13 +60,13 @@ import Testing
         for command in ["places", "shows", "view", "serves", "serve"] {
             #expect(try daemon.ask(command) == refusal("EINVAL", "unknown command"), "\(command)")
         }
-        #expect(try daemon.answer("{") == refusal("EINVAL", "not understood at byte 1: no name of a member"))
+        #expect(try daemon.answer("{") == refusal("EINVAL", "not understood at byte 1: expected the name of a member"))
         #expect(
             try daemon.answer(#"{"v":2,"command":"version"}"#)
                 == refusal(
                     "EINVAL",
                     "the mount's daemon speaks version 1 of the control messages and the command version 2; the daemon is the older one: "
-                        + "unmount, and mount anew with the command's aclfs"))
+                        + "unmount, and mount again with the command's aclfs"))
         #expect(
             try daemon.answer(#"{"command":"version"}"#)
                 == refusal("EINVAL", #"a message without a version of the control messages; this daemon speaks version 1 (\"v\":1)"#))

@@ -191,23 +191,24 @@ import Testing
     /// Each with the line and a word of the reason.
     @Test(
         arguments: [
-            ("", 1, "cut"), ("x\n", 1, "no export"), ("# aclfs: export 2\n", 1, "version 2"), ("# aclfs: exports 1\n", 1, "not 'export 1'"),
-            (head, 2, "cut"), (head + "# file: a\n# kind: file\n", 4, "cut"), (head + "# end: 1\n", 2, "and there are 0"),
+            ("", 1, "truncated"), ("x\n", 1, "not an aclfs export"),
+            ("# aclfs: export 2\n", 1, "version 2"), ("# aclfs: exports 1\n", 1, "not 'export 1'"),
+            (head, 2, "truncated"), (head + "# file: a\n# kind: file\n", 4, "truncated"), (head + "# end: 1\n", 2, "and there are 0"),
             (head + "# file: a\n# kind: file\n# end: 2\n", 4, "and there are 1"), (head + "# end: 0\n# file: a\n", 3, "after the end"),
             (head + "# file: a\n# onwer: b\n", 3, "did you mean 'owner'"), (head + "# file: a\n\n", 2, "'# kind:' is missing"),
-            (head + "# file: a\n# kind: pipe\n\n", 3, "no kind"), (head + "# file: ../a\n# kind: file\n\n", 2, "must be relative"),
+            (head + "# file: a\n# kind: pipe\n\n", 3, "not a kind"), (head + "# file: ../a\n# kind: file\n\n", 2, "must be relative"),
             (head + "# file: /a\n# kind: file\n\n", 2, "must be relative"),
             (head + "# file: a//b\n# kind: file\n\n", 2, "must be relative"),
             (head + "# file: a/./b\n# kind: file\n\n", 2, "must be relative"), (head + "# file: \n# kind: file\n\n", 2, "must be relative"),
             (head + "# file: a\\x00b\n# kind: file\n\n", 2, "zero"),
             (head + "# file: a\\x2f..\\x2fb\n# kind: file\n\n", 2, "must be relative"),
             (head + "# file: a\n# kind: file\n# kind: file\n", 4, "twice"), (head + "# mode: 0644\n", 2, "no object"),
-            (head + "user:bob allow read\n", 2, "no object"), (head + "# file: a\n# kind: file\n# mode: 0888\n\n", 4, "no mode"),
-            (head + "# file: a\n# kind: file\n# mode: 10644\n\n", 4, "no mode"),
+            (head + "user:bob allow read\n", 2, "no object"), (head + "# file: a\n# kind: file\n# mode: 0888\n\n", 4, "not a mode"),
+            (head + "# file: a\n# kind: file\n# mode: 10644\n\n", 4, "not a mode"),
             (head + "# file: a\n# kind: file\n# flags: uchgg\n\n", 4, "uchg"),
             (head + "# file: a\n# kind: file\n# backup: included\n# flags: nodump\n\n", 5, "nodump"),
             (head + "# file: a\n# kind: file\n# backup: yes\n\n", 4, "neither"),
-            (head + "# file: a\n# kind: file\n# owner: \n\n", 4, "no user"),
+            (head + "# file: a\n# kind: file\n# owner: \n\n", 4, "not a user"),
             (head + "# file: a\n# kind: file\n# owner: group:everyone\n\n", 4, "cannot be an owner"),
             (head + "# file: a\n# kind: file\n# group: user:#5\n\n", 4, "cannot be a group"),
             (head + "# file: a\n# kind: file\nuser:bob allow read\nuser:bob allow raed\n\n", 5, "did you mean 'read'"),
@@ -226,17 +227,18 @@ import Testing
             (head + "# file: a\n# kind: file\n\n# order: bytes\n", 5, "before all"), (head + "#file: a\n", 2, "form"),
             (head + "# unread: a\n\n", 2, "reason"), (head + "# unread: a\n# kind: file\n", 3, "belong"),
             ("{\"aclfs\":\"export\"}\n", 1, "export 1"), ("{\"end\":0}\n", 1, "missing"),
-            ("{\"aclfs\":\"export\",\"version\":1}\n{}\n", 2, "no object"),
+            ("{\"aclfs\":\"export\",\"version\":1}\n{}\n", 2, "neither an object"),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"onwer\":\"b\"}\n", 2, "did you mean 'owner'"),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":\"b\"}\n", 2, "array"),
             (
                 "{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":[\"user:b allow read\\n\"]}\n", 2,
-                "no entry"
+                "not an entry"
             ),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"kind\":\"file\",\"acl\":[\"user:b allow raed\"]}\n", 2, "entry 0"),
             ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"../a\",\"kind\":\"file\"}\n", 2, "relative"),
-            ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"path_b64\":\"YQ==\",\"kind\":\"file\"}\n", 2, "no path"),
-            ("{\"aclfs\":\"export\",\"version\":1}\n[]\n", 2, "no object"), ("{\"aclfs\":\"export\",\"version\":1}\n{\n", 2, "byte"),
+            ("{\"aclfs\":\"export\",\"version\":1}\n{\"path\":\"a\",\"path_b64\":\"YQ==\",\"kind\":\"file\"}\n", 2, "not a path"),
+            ("{\"aclfs\":\"export\",\"version\":1}\n[]\n", 2, "not a JSON object"),
+            ("{\"aclfs\":\"export\",\"version\":1}\n{\n", 2, "byte"),
         ] as [(String, Int, String)])
     func aBadFileIsNamedByItsLine(_ text: String, _ line: Int, _ word: String) {
         do throws(ExportProblem) {

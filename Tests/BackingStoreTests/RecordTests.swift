@@ -61,7 +61,7 @@ import Testing
         flipped[whole.count - 1] ^= 1
         newer[4] = 99
         let damaged: [(String, [UInt8], String)] = [
-            ("flipped", flipped, "checksum"), ("short", Array(whole.dropLast()), "truncated"), ("long", whole + [0], "behind the end"),
+            ("flipped", flipped, "checksum"), ("short", Array(whole.dropLast()), "truncated"), ("long", whole + [0], "after the end"),
             ("empty", [], "truncated"), ("other", Array("something else that is long enough for it".utf8), "mark"),
         ]
         for (name, bytes, because) in damaged {

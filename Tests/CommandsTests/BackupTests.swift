@@ -138,7 +138,7 @@ struct BackupTests {
             files.backup("status", "l").output == """
                 [Excluded]    l
                     excluded itself
-                    honoured by no program by itself: programs cannot read the mark of a symbolic link
+                    honoured by no program without help: programs cannot read the mark of a symbolic link
                     by rsync, tar, restic and borg with the list of `aclfs backup list`
 
                 """)

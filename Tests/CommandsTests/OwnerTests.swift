@@ -87,9 +87,9 @@ import Testing
     @Test(arguments: [
         (["--user", "alice"], "no path is given"), (["--user", "nosuch", "a"], "no user 'nosuch'"),
         (["--group", "alice", "a"], "no group 'alice'"),
-        (["--group", "everyone", "a"], "everyone is no group that can own"), (["--uuid", "alice", "a"], "'alice' is no UUID"),
+        (["--group", "everyone", "a"], "everyone is not a group that can own"), (["--uuid", "alice", "a"], "'alice' is not a UUID"),
         (["--uuid", "ABCDEFAB-CDEF-ABCD-EFAB-CDEF0000000A", "a"], "stands for no single user or group"),
-        (["--uuid", "FFFFEEEE-DDDD-CCCC-BBBB-AAAAFFFFFFFF", "a"], "stands for no user and no group"),
+        (["--uuid", "FFFFEEEE-DDDD-CCCC-BBBB-AAAAFFFFFFFF", "a"], "stands for neither a user nor a group"),
         (["--user", "alice", "--group", "staff", "a"], "give only one of --user, --group and --uuid"), (["--user"], "--user needs a value"),
         (["--user=", "a"], "--user needs a value"), (["--usr", "alice", "a"], "did you mean '--user'?"),
         (["--json", "--user", "alice", "a"], "--json shows owners and changes none"), ([], "no path is given"),

@@ -10,11 +10,11 @@ struct PurgeReportTests {
         var printed: [UInt8] = []
         let sink = OutputSink(output: { printed += $0 }, error: { printed += $0 })
         let report = PurgeReport(sink, PurgeRequest(paths: [], age: 1, isDryRun: true, isVerbose: false, json: false))
-        report.skip(Array("/srv/c".utf8), ["  it cannot be known whether a view is: /home/u/\u{1B}]0;x\u{07}\nm: no answer"], isNamed: true)
+        report.skip(Array("/srv/c".utf8), ["  unknown whether a view uses it: /home/u/\u{1B}]0;x\u{07}\nm: no answer"], isNamed: true)
         #expect(
             String(decoding: printed, as: UTF8.self) == """
                 aclfs: /srv/c: in use, and left as it is:
-                  it cannot be known whether a view is: /home/u/\\x1b]0;x\\x07\\x0am: no answer
+                  unknown whether a view uses it: /home/u/\\x1b]0;x\\x07\\x0am: no answer
 
                 """)
         #expect(report.exitStatus == 1)

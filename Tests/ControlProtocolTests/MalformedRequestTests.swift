@@ -44,10 +44,10 @@ import Testing
         ("explain", #""operation":"stat""#, "no path"), ("explain", #""operation":"stat","path":7"#, "no path"),
         ("explain", #""operation":"stat","path":"a","path_b64":"YQ==""#, "no path"),
         ("explain", #""operation":"stat","path_b64":"!!!!""#, "no path"), ("explain", #""operation":"stat","path":"a\u0000b""#, "no path"),
-        ("explain", #""operation":"stat","path":"../a""#, "a path may not hold . or .."),
+        ("explain", #""operation":"stat","path":"../a""#, "a path may not contain . or .."),
         ("explain", #"\#(explain),"path2":7"#, "no path2"), ("explain", #"\#(explain),"path2_b64":7"#, "no path2"),
-        ("explain", #"\#(explain),"path2":"./b""#, "a path may not hold . or .."),
-        ("effective", "", "no path"), ("effective", #""path":"a/..""#, "a path may not hold . or .."),
+        ("explain", #"\#(explain),"path2":"./b""#, "a path may not contain . or .."),
+        ("effective", "", "no path"), ("effective", #""path":"a/..""#, "a path may not contain . or .."),
         ("last", #""count":0"#, "count must be a positive number"),
         ("last", #""count":-9223372036854775808"#, "count must be a positive number"),
         ("remount", "", "no options"), ("remount", #""options":["ro"]"#, "no options"),
@@ -104,6 +104,6 @@ import Testing
     }
 
     @Test func whatIsNoJSONIsSaidToBe() {
-        #expect(throws: RequestProblem.malformed("not understood at byte 1: no name of a member")) { try ReceivedRequest([0x7B]) }
+        #expect(throws: RequestProblem.malformed("not understood at byte 1: expected the name of a member")) { try ReceivedRequest([0x7B]) }
     }
 }

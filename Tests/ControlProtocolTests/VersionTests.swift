@@ -22,10 +22,10 @@ import Testing
 
     private let commandIsOlder =
         "the mount's daemon speaks version 2 of the control messages and the command version 1; the command is the older one: "
-        + "use the aclfs that mounted, or unmount and mount anew with the command's"
+        + "use the aclfs that mounted, or unmount and mount again with the command's"
     private let daemonIsOlder =
         "the mount's daemon speaks version 1 of the control messages and the command version 2; the daemon is the older one: "
-        + "unmount, and mount anew with the command's aclfs"
+        + "unmount, and mount again with the command's aclfs"
 
     @Test func anOldCommandAsksANewerDaemon() {
         let asked = request(version: 1)

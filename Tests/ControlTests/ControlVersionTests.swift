@@ -18,7 +18,7 @@ struct ControlVersionTests {
         #expect(
             answer["message"]?.string
                 == "the mount's daemon speaks version 1 of the control messages and the command version 2; the daemon is the older one: "
-                + "unmount, and mount anew with the command's aclfs")
+                + "unmount, and mount again with the command's aclfs")
         // It is not read-only.
         #expect(mount.aclfs("explain", "--as", "root", "create", "\(mount.share)/new").status == 0)
     }
@@ -43,7 +43,7 @@ struct ControlVersionTests {
         }
         let expected =
             "the mount's daemon speaks version 2 of the control messages and the command version 1; the command is the older one: "
-            + "use the aclfs that mounted, or unmount and mount anew with the command's\n"
+            + "use the aclfs that mounted, or unmount and mount again with the command's\n"
         for words in [["status", mount.share], ["explain", "stat", "\(mount.share)/."]] {
             let outcome = LiveMount.run([LiveMount.program] + words)
             #expect(outcome.status == 2 && outcome.output.hasSuffix(expected), "\(words): \(outcome)")

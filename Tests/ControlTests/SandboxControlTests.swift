@@ -88,7 +88,7 @@ struct SandboxControlTests {
         #expect(try add(access) == "no path")
         #expect(try add(access + #","path":"file""#)?.hasPrefix("no bundle") == true)
         #expect(try add(access + #","path":"file","bundle":"../a""#)?.hasPrefix("no bundle") == true)
-        #expect(try add(access + #","path":"../file","bundle":"a.b""#) == "a path may not hold . or ..")
+        #expect(try add(access + #","path":"../file","bundle":"a.b""#) == "a path may not contain . or ..")
         #expect(try add(access + #","path":"file","bundle":"a.b","expires":"soon""#) == "expires must be seconds since 1970")
         #expect(try add(access + #","path":"file","bundle":"a.b","expires":1"#) == "the time at which it expires has passed")
         #expect(try add(access + #","path":"file/below","bundle":"a.b""#)?.hasPrefix("Not a directory") == true)

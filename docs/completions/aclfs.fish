@@ -123,7 +123,7 @@ complete -c aclfs -n $none -f -a inherit -d 'Inheritable entries of its director
 complete -c aclfs -n $none -f -a explicit -d 'Make inherited entries explicit'
 complete -c aclfs -n $none -f -a strip -d 'Remove entries of a tree'
 complete -c aclfs -n $none -f -a copy-mode -d 'Owner, group and mode of a directory to all below'
-complete -c aclfs -n $none -f -a preset -d 'Folders of kinds that people ask for'
+complete -c aclfs -n $none -f -a preset -d 'Ready-made folders'
 complete -c aclfs -n $none -f -a volume -d 'Settings of a backing directory for each mount'
 complete -c aclfs -n $none -f -a restore -d 'Undo a command on a tree'
 complete -c aclfs -n $none -f -a report -d 'Write a page that says who may do what'

@@ -26,7 +26,7 @@ extension ControlServer {
             }
             guard options.fixedWords == last.fixedWords else {
                 let name = escapedName(word.utf8)
-                throw ControlFailure(.inval, "'\(name)' cannot change while mounted; unmount and mount anew")
+                throw ControlFailure(.inval, "'\(name)' cannot change while mounted; unmount and mount again")
             }
         }
         do { try options.checkSetID() } catch { throw ControlFailure(.inval, error.description) }

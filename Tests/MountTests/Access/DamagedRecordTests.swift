@@ -19,7 +19,7 @@ struct DamagedRecordTests {
         ("version 0", "version 0 of the record does not exist", { $0.replacing(at: 4, with: 0) }),
         ("mark", "does not begin with a record's mark", { $0.replacing(at: 0, with: 0x61) }),
         ("one bit", "checksum", { $0.replacing(at: 8, with: $0[8] ^ 1) }),
-        ("longer", "behind the end of the record", { $0 + [0] }),
+        ("longer", "after the end of the record", { $0 + [0] }),
         ("unknown parts", "unknown parts", { $0.replacing(at: 7, with: 0x80) }),
         ("larger than any", "cannot be read", { $0 + [UInt8](repeating: 0, count: 3200) }),
     ]

@@ -215,7 +215,7 @@ struct IdentitiesMountTests {
         #expect(try refusal(long) == "aclfs: identities=\(long) has more than 1048576 bytes")
         let fifo = outside + "/fifo"
         #expect(mkfifo(fifo, 0o644) == 0)
-        #expect(try refusal(fifo) == "aclfs: identities=\(fifo) is no regular file")
+        #expect(try refusal(fifo) == "aclfs: identities=\(fifo) is not a regular file")
         let link = outside + "/link"
         #expect(symlink(file, link) == 0)
         #expect(try refusal(link) == "aclfs: identities=\(link) is a symbolic link; name the file that it leads to")

@@ -71,7 +71,7 @@ struct AdministrationTests {
         // Entries and flags are as before.
         let attributes = "find d -print0 | xargs -0 getfattr -hdm- -e hex"
         let now = try tree.shell(attributes, in: tree.backing).output
-        #expect(try tree.aclfs("restore", tree.undo).output.hasSuffix("restored 9 objects, left 1 as before"))
+        #expect(try tree.aclfs("restore", tree.undo).output.hasSuffix("restored 9 objects, left 1 unchanged"))
         #expect(try tree.aclfs("restore", "--force", tree.undo).output == "restored 1 object")
         #expect(try tree.snapshot() == before)
         #expect(try tree.shell(attributes, in: tree.backing).output == now)
@@ -159,7 +159,7 @@ struct AdministrationTests {
             let run = try Spawn.run(
                 tree.within + alice.arguments + ["--", "env", "HOME=\(tree.fixture.top)", MountTesting.program("aclfs")] + words)
             #expect(
-                run.status == 2 && run.output.contains("with --metadata user it is about what a mount of yours stored"), "\(words): \(run)")
+                run.status == 2 && run.output.contains("--metadata user works on what your own mounts stored"), "\(words): \(run)")
         }
         #expect(try tree.snapshot() == before)
         let own = try tree.aclfs(as: alice, "strip", "-R", "--metadata", "user", d)
@@ -193,7 +193,7 @@ struct AdministrationTests {
         // The kernel enforces modes there. Entries it does not.
         let mode = try run(["chmod", "-R", "u+w", bare + "/d"])
         #expect(
-            mode.status == 0 && mode.output == "aclfs: chmod: note: \(bare)/d is on no mount of aclfs: the kernel alone enforces its mode",
+            mode.status == 0 && mode.output == "aclfs: chmod: note: \(bare)/d is not on an aclfs mount: only the kernel enforces its mode",
             "\(mode)")
         #expect(try run(["chmod", "--offline", "644", bare + "/d/f"]).output == "")
         let entries = try run(["chmod", "--offline", "+a", "everyone deny read", bare + "/d"])
@@ -245,7 +245,7 @@ struct AdministrationTests {
 
     @Test func wrongSettingsChangeNothing() throws {
         for (words, message) in [
-            (["acl", "noacl"], "'acl' and 'noacl' contradict each other"), (["suid"], "'suid' is no setting"),
+            (["acl", "noacl"], "'acl' and 'noacl' contradict each other"), (["suid"], "'suid' is not a setting"),
         ] {
             let run = try tree.aclfs(["volume", tree.backing] + words)
             #expect(run.status == 2 && run.output.contains(message), "\(run)")

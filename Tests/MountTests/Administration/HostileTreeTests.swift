@@ -145,7 +145,7 @@ struct HostileTreeTests {
         // Cut in half, it undoes what it has.
         try tree.shell("head -c $(( $(stat -c %s changes.undo) / 2 )) changes.undo >half; chmod 600 half", in: tree.fixture.top)
         let half = try tree.aclfs("restore", tree.fixture.top + "/half")
-        #expect(half.status == 0 && half.output.contains("the last line is cut"), "\(half)")
+        #expect(half.status == 0 && half.output.contains("the last line is incomplete"), "\(half)")
         // A line of it that leads elsewhere.
         try tree.shell(
             "sed 's,\"path\":\"1\",\"path\":\"../other\",' changes.undo >evil; chmod 600 evil; chmod 666 half", in: tree.fixture.top)
@@ -173,7 +173,7 @@ struct HostileTreeTests {
         #expect(made.status == 0, "\(made)")
         let run = try tree.aclfs("copy-mode", "--offline", "--undo-file", tree.undo, small + "/d")
         #expect(run.status == 1 && run.output.contains("one: its path and its lists need more than 65536 bytes"), "\(run)")
-        #expect(run.output.contains("changed 1 object, left 1 as before"), "\(run)")
+        #expect(run.output.contains("changed 1 object, left 1 unchanged"), "\(run)")
         let owners = "stat -c %u d/one d/two | tr '\\n' ' '"
         #expect(try tree.shell(owners, in: small).output == "0 501")
         let restored = try tree.aclfs("restore", tree.undo)

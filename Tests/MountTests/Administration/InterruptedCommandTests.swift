@@ -48,8 +48,8 @@ struct InterruptedCommandTests {
         let top = try tree.go(to: place)
         let run = try tree.shell(functions + "begin propagate -v --undo-file '\(tree.undo)' d; tell \(signal.name); end", in: top)
         let advice =
-            "aclfs: warning: SIG\(signal.name): propagate is not complete; the same command with --undo-file \(tree.undo) --resume "
-            + "completes it, and aclfs restore \(tree.undo) undoes it"
+            "aclfs: warning: SIG\(signal.name): propagate is not complete; run the same command with --undo-file \(tree.undo) --resume "
+            + "to complete it, or aclfs restore \(tree.undo) to undo it"
         #expect(run.output.hasPrefix("status \(signal.status)\n\(advice)\nchanged "), "\(run)")
         let changed = number(in: run.output, after: "changed ")
         #expect(changed > 0 && changed < Self.objects)
@@ -76,7 +76,7 @@ struct InterruptedCommandTests {
         let run = try tree.shell(functions + "begin propagate -v d; tell INT; end", in: top)
         #expect(
             run.output.hasPrefix(
-                "status 130\naclfs: warning: SIGINT: propagate is not complete; the same command again completes it\nchanged "),
+                "status 130\naclfs: warning: SIGINT: propagate is not complete; run the same command again to complete it\nchanged "),
             "\(run)")
         let rest = try tree.shell("aclfs propagate d", in: top)
         #expect(number(in: run.output, after: "changed ") + number(in: rest.output, after: "changed ") == Self.objects, "\(rest)")
@@ -98,7 +98,7 @@ struct InterruptedCommandTests {
         let cut = try tree.shell(functions + "begin restore -v '\(tree.undo)'; tell INT; end", in: top)
         #expect(
             cut.output.hasPrefix(
-                "status 130\naclfs: warning: SIGINT: restore is not complete; the same command again completes it\nrestored "),
+                "status 130\naclfs: warning: SIGINT: restore is not complete; run the same command again to complete it\nrestored "),
             "\(cut)")
         let rest = try tree.aclfs("restore", tree.undo)
         #expect(rest.status == 0, "\(rest)")

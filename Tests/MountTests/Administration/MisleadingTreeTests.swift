@@ -40,7 +40,7 @@ struct MisleadingTreeTests {
             stat -c '%u %a' outside/victim
             """, in: top)
         #expect(run.output.hasSuffix("\n0 600"), "\(run)")
-        #expect(run.output.contains("has 2 names, 1 of them below the directory"), "\(run)")
+        #expect(run.output.contains("has 2 hard links, 1 of them below the directory"), "\(run)")
     }
 
     /// Both names are below, and it gets the change although it was linked just now.
@@ -53,7 +53,7 @@ struct MisleadingTreeTests {
             "ln d/one d/e/two; aclfs copy-mode d; stat -c %u d/one; ln d/one outside; chmod 700 d; aclfs copy-mode d",
             in: top)
         #expect(run.output.contains("changed 2 objects\n501\n"), "\(run)")
-        #expect(run.output.contains("has 3 names, 2 of them below the directory"), "\(run)")
+        #expect(run.output.contains("has 3 hard links, 2 of them below the directory"), "\(run)")
     }
 
     @Test(arguments: TreeFixture.Place.allCases)

@@ -58,7 +58,7 @@ struct PresetTests {
         #expect(undone.status == 0 && undone.output.hasPrefix("restored "), "\(undone)")
         #expect(try tree.snapshot() == before)
         let again = try tree.aclfs("preset", "undo", folder)
-        #expect(again.status == 2 && again.output.contains("no preset of this user is known"), "\(again)")
+        #expect(again.status == 2 && again.output.contains("this user has no preset to undo"), "\(again)")
     }
 
     /// The promises in words, independent of what the command computes.
@@ -181,7 +181,7 @@ struct PresetTests {
         #expect(stranger.output.contains("changed 0 objects, left ") && !stranger.output.contains("public: "), "\(stranger)")
         // The folder has it, and one file in it stays.
         let owner = try tree.aclfs("preset", "apply", "--undo-file", tree.undo, "public", folder)
-        #expect(owner.status == 1 && owner.output.contains("left 1 as before\npublic: "), "\(owner)")
+        #expect(owner.status == 1 && owner.output.contains("left 1 unchanged\npublic: "), "\(owner)")
     }
 
     @Test func wrongWordsSayWhatIsRight() throws {

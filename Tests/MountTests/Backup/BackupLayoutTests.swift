@@ -130,7 +130,7 @@ struct BackupLayoutTests {
         // Written to the backing directory by another program: a word that is not known excludes nothing, and status says so.
         try root.must("setxattr", fixture.backing + "/app", Self.attribute, "watchos")
         #expect(eventually { (try? alice.must("getxattr", directory + "/tmp", "system.aclfs.flags")) == "-" })
-        #expect(try Self.aclfs("backup", "status", directory).output.contains("a layout that is not known and excludes nothing: watchos"))
+        #expect(try Self.aclfs("backup", "status", directory).output.contains("an unknown layout, which excludes nothing: watchos"))
         try alice.must("setxattr", directory, Self.attribute, "ios")
         try TestUser.alice.run(Self.program, "backup", "layout", "none", directory).check()
         #expect(try alice.call("getxattr", directory, Self.attribute).word == "ENODATA")
@@ -212,7 +212,7 @@ struct BackupLayoutTests {
                 [Excluded]    \(fixture.backing)/app/tmp/f
                     excluded by the layout ios of \(fixture.backing)/app
                     excluded by its parent \(fixture.backing)/app/tmp
-                    honoured by no program by itself: what aclfs stores is read on a mount
+                    honoured by no program without help: the mark can be read only on a mount
                     by rsync, tar, restic and borg with the list of `aclfs backup list --offline`
                 [Included]    \(fixture.backing)/plain
                 """, "\(status)")

@@ -59,7 +59,7 @@ struct ControlPlaceTests {
 
     /// What belongs to no other user, but is not as it should be.
     @Test(arguments: [
-        ("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is no directory"), ("ln -s /tmp NAME", "is no directory"),
+        ("mkdir -m 770 NAME", "others may write in"), ("touch NAME", "is not a directory"), ("ln -s /tmp NAME", "is not a directory"),
     ])
     func whatIsNotClosedIsNotUsed(_ made: String, _ reason: String) throws {
         let result = try run(

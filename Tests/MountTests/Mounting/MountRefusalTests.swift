@@ -44,7 +44,7 @@ struct MountRefusalTests {
             refused 32 'mount(2) needs the capability CAP_SYS_ADMIN' \
                 setpriv --bounding-set=-sys_admin "$A" mount "$T/back" "$T/mnt"
             refused 32 'nothing is mounted there' "$A" unmount "$T/mnt"
-            refused 32 'a tmpfs is mounted there, not an aclfs' "$A" unmount "$T"
+            refused 32 'a tmpfs is mounted there, not aclfs' "$A" unmount "$T"
             refused 1 'usage: aclfs unmount' "$A" unmount
             is 'nothing at the end' 0 "$(grep -c " $T.*fuse.aclfs" /proc/self/mounts)"
             """#)

@@ -36,7 +36,7 @@ struct PlainSourceTests {
         try run(
             #"""
             mkdir "$T/disk"; "\#(MountTesting.program("aclfs-fat"))" "$T/disk" "$T/back" || echo 'no source'
-            \#(Self.common.replacing("'no entries and no flags are stored'", with: "'no entries and no flags are stored but uchg and hidden'")
+            \#(Self.common.replacing("'no entries and no flags are stored'", with: "'no entries and no flags are stored except uchg and hidden'")
                 .replacing(Self.withoutFlags, with: ""))
             bits() { python3 -c '
             import fcntl, os, struct, sys

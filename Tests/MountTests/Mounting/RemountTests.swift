@@ -90,7 +90,7 @@ struct RemountTests {
             #"""
             refused() { # WORD
                 said=$("$A" mount -o "remount,ro,$1" "$T/back" "$T/mnt" 2>&1); is "$1" 32 $?
-                holds "$1" "$said" "'$1' cannot change while mounted; unmount and mount anew"
+                holds "$1" "$said" "'$1' cannot change while mounted; unmount and mount again"
                 is 'nothing changed' "$before" "$(options "$T/mnt")"
             }
             "$A" mount "$T/back" "$T/mnt"; before=$(options "$T/mnt")

@@ -26,7 +26,7 @@ struct SetupTests {
             said=$("$A" fstab-line -o owwners back mnt 2>&1); is 'a wrong option' 2 $?
             holds 'the nearest one' "$said" "did you mean 'owners'"
             is 'a contradiction' 2 "$(status "$A" fstab-line -o noowners,suid back mnt)"
-            said=$("$A" fstab-line -o remount,ro back mnt 2>&1); is 'a remount' 2 $?; holds 'a remount' "$said" "'remount' changes a mount that is there"
+            said=$("$A" fstab-line -o remount,ro back mnt 2>&1); is 'a remount' 2 $?; holds 'a remount' "$said" "'remount' changes an existing mount"
             said=$("$A" fstab-line -o fsname=x back mnt 2>&1); is fsname 2 $?; holds fsname "$said" 'fsname= hides the source from mount(8)'
             mkdir "$T/back/a,b" "$T/back/q\"x"
             line=$("$A" fstab-line "$T/back/a,b" "$T/mnt" 2>&1)
@@ -70,14 +70,14 @@ struct SetupTests {
             holds 'the device' "$said" 'ok      /dev/fuse: '
             holds 'the helpers' "$said" 'ok      helpers of mount(8): '
             holds 'the line' "$said" 'ok      /etc/fuse.conf: '
-            holds 'the source' "$said" "ok      $T/back: reachable past the mount by root only"
+            holds 'the source' "$said" "ok      $T/back: reachable without the mount by root only"
             chmod 755 "$T/back"
             said=$("$A" doctor "$T/back"); is 'a note is no problem' 0 $?
-            holds 'others reach it' "$said" "note    $T/back: reachable past the mount by every user"
+            holds 'others reach it' "$said" "note    $T/back: reachable without the mount by every user"
             holds 'what to do' "$said" '→ put it into a directory of mode 0700'
             case $said in *"chmod 0700 $T/back"*) echo 'it would shut everyone out of the share' ;; esac
             mkdir -p "$T/only/it"
-            holds 'a directory of its own' "$("$A" doctor "$T/only/it")" "→ chmod 0700 $T/only, in which nothing else is"
+            holds 'a directory of its own' "$("$A" doctor "$T/only/it")" "→ chmod 0700 $T/only, which holds nothing else"
             holds 'a part of the system' "$("$A" doctor /etc)" '→ put it into a directory of mode 0700'
             case $("$A" doctor "$T/back" "$T/back") in *'by every user'*) echo 'over itself it is hidden' ;; esac
             rm "$T/sbin/mount.aclfs"

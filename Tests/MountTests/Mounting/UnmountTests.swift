@@ -138,7 +138,7 @@ struct UnmountTests {
             holds program "$said" "process $program (tool, root): program $T/mnt/tool and 1 more"
             holds mapping "$said" "process $mapping (python3, root): mapped file $T/mnt/f"
             holds 'a mount' "$said" "another mount on it: $T/mnt/on"
-            is 'and nothing else' 6 "$(echo "$said" | grep -vc 'could not be looked at')"
+            is 'and nothing else' 6 "$(echo "$said" | grep -vc 'could not be examined')"
             umount "$T/mnt/on"; exec 5<&- 6<&-; kill $inside $program $mapping; wait $inside $program $mapping 2>/dev/null
             is 'then it goes' 0 "$("$A" unmount "$T/mnt" 2>&1; echo $?)"
             """#)
@@ -157,7 +157,7 @@ struct UnmountTests {
                 done
                 said=$(zed "$A" unmount "$T/mnt" 2>&1); is busy 32 $?
                 holds 'its own' "$said" "process $inner (sleep, zed): working directory $T/mnt"
-                holds 'others' "$said" 'processes that could not be looked at: '; holds 'others' "$said" '; root sees them'
+                holds 'others' "$said" 'processes that could not be examined: '; holds 'others' "$said" '; root sees them'
                 kill $inner; wait $waiting 2>/dev/null; is 'then it goes' 0 "$(zed "$A" unmount "$T/mnt" 2>&1; echo $?)"
                 rm -rf /tmp/aclfs-61743
                 """#)

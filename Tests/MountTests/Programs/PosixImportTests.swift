@@ -182,7 +182,7 @@ struct PosixImportTests {
         let restored = try aclfs("restore", undo)
         #expect(try snapshot() == before, "\(comment): \(restored)", sourceLocation: location)
         // Killed before the header was written: then nothing is changed.
-        let isNone = restored.output.contains("no undo file") || restored.output.contains("No such file")
+        let isNone = restored.output.contains("not an undo file") || restored.output.contains("No such file")
         #expect(restored.status == 0 || isNone, "\(comment): \(restored)", sourceLocation: location)
     }
 
@@ -193,12 +193,12 @@ struct PosixImportTests {
         let restored = try aclfs("restore", undo)
         #expect(restored.status == 1, "\(restored)")
         for line in [
-            "d/e/one: it was changed since; --force restores it all the same", "d/tool: it was changed since",
+            "d/e/one: it was changed since; --force restores it anyway", "d/tool: it was changed since",
             "a b/c: another object has this name",
-            "d/e/two: has 2 names, and had 1; --hard-links includes it", "restored 5 objects, left 4 as before",
+            "d/e/two: has 2 hard links, and had 1; --hard-links includes it", "restored 5 objects, left 4 unchanged",
         ] { #expect(restored.output.contains(line), "\(line) is not in \(restored)") }
         let forced = try aclfs("restore", "--force", "--hard-links", undo)
-        #expect(forced.status == 1 && forced.output.hasSuffix("restored 3 objects, left 1 as before"), "\(forced)")
+        #expect(forced.status == 1 && forced.output.hasSuffix("restored 3 objects, left 1 unchanged"), "\(forced)")
         #expect(try shell("getfacl -cn d/e/one d/tool | grep -c user:50").output == "2")
     }
 
@@ -245,12 +245,12 @@ struct PosixImportTests {
         try shell("setfacl -b own; setfacl -m u:502:r own; setfacl -d -m u:502:r inherits")
         let before = try snapshot()
         let run = try importAll("--verbose")
-        #expect(run.status == 1 && run.output.hasSuffix("changed 1 object, left 6 as before"), "\(run)")
+        #expect(run.status == 1 && run.output.hasSuffix("changed 1 object, left 6 unchanged"), "\(run)")
         for line in [
             "aclfs: three: the access ACL: three groups", "aclfs: empty: the access ACL: its mask is empty",
             "aclfs: divided: the access ACL: on a directory",
-            "aclfs: sticky: the access ACL: in a sticky directory", "aclfs: own: the access ACL: entries of its own",
-            "aclfs: inherits: the default ACL: new objects inherit entries", "\nchanged good",
+            "aclfs: sticky: the access ACL: in a sticky directory", "aclfs: own: the access ACL: the object also has entries",
+            "aclfs: inherits: the default ACL: new objects also inherit entries", "\nchanged good",
         ] { #expect(run.output.contains(line), "\(line) is not in \(run)") }
         #expect(try aclfs("restore", undo).status == 0)
         #expect(try snapshot() == before)
@@ -270,7 +270,7 @@ struct PosixImportTests {
                 """, "bash", fixture.top, MountTesting.program("aclfs"),
             ])
         #expect(result.output.contains("aclfs: long: No space left on device: its attributes have no room for the entries"), "\(result)")
-        #expect(result.output.hasSuffix("changed 1 object, left 1 as before\nstatus 1\n0\nrestored 1 object\nsame"), "\(result)")
+        #expect(result.output.hasSuffix("changed 1 object, left 1 unchanged\nstatus 1\n0\nrestored 1 object\nsame"), "\(result)")
     }
 
     @Test func aRecordUnderTheOtherNameIsNotLeftBehind() throws {
@@ -280,7 +280,7 @@ struct PosixImportTests {
         let before = try snapshot()
         unlink(undo)
         let run = try importAll()
-        #expect(run.status == 1 && run.output.contains("f: it has a record in user.aclfs; --metadata says which"), "\(run)")
+        #expect(run.status == 1 && run.output.contains("f: it has a record in user.aclfs; say with --metadata which"), "\(run)")
         #expect(try snapshot() == before)
     }
 
@@ -302,8 +302,9 @@ struct PosixImportTests {
         try shell("mkdir d; touch in out; setfacl -m u:502:r in out; ln in d/in; ln out '\(fixture.top)/elsewhere'")
         let run = try importAll()
         #expect(
-            run.status == 1 && run.output.contains("out: has 2 names, 1 of them below the directory; --hard-links includes it"), "\(run)")
-        #expect(run.output.hasSuffix("changed 1 object, left 1 as before"))
+            run.status == 1 && run.output.contains("out: has 2 hard links, 1 of them below the directory; --hard-links includes it"),
+            "\(run)")
+        #expect(run.output.hasSuffix("changed 1 object, left 1 unchanged"))
         unlink(undo)
         #expect(try importAll("--hard-links").output.hasSuffix("changed 1 object"))
         #expect(try aclfs("restore", undo).output.hasSuffix("restored 1 object"))
@@ -320,7 +321,7 @@ struct PosixImportTests {
                 """, "bash", backing, MountTesting.program("aclfs"), undo, fixture.top,
             ])
         #expect(result.output.contains("aclfs: sub: another file system is mounted here, and was not entered"), "\(result)")
-        #expect(result.output.hasSuffix("changed 0 objects, left 1 as before\nstatus 1\n2"), "\(result)")
+        #expect(result.output.hasSuffix("changed 0 objects, left 1 unchanged\nstatus 1\n2"), "\(result)")
     }
 
     /// Another user exchanges directories for links to a tree outside while imports and their undoing run.
@@ -397,7 +398,7 @@ struct PosixImportTests {
         let before = try snapshot()
         try shell("ln -s elsewhere '\(undo)'")
         for (words, reason) in [
-            (["--undo-file", undo], "exists already; name a new file"), ([], "name a new file with --undo-file"),
+            (["--undo-file", undo], "exists already; name a new file"), ([], "--posix needs --undo-file FILE"),
             (["--dry-run", "--undo-file", undo + "2"], "use one of the two"), (["--undo-file", fixture.top + "/none/x"], "No such file"),
             (["--dry-run", "--metadata", "both"], "'both' is not one of auto, trusted and user"),
         ] {
@@ -427,7 +428,7 @@ struct PosixImportTests {
             #expect(try snapshot() == before, "\(reason)")
         }
         func changed(_ old: String, _ new: String) -> String { whole.replacingOccurrences(of: old, with: new) }
-        try refused("", "no undo file of aclfs")
+        try refused("", "not an undo file of aclfs")
         try refused("{\"aclfs\":\"undo\",\"version\":1}\n", "the header is incomplete")
         try refused(changed("\"version\":1", "\"version\":2"), "version 2; this aclfs reads version 1")
         for path in ["../x", "/etc/passwd", "d/../../x", "d//e/one", "d/./e/one", "", "./d/e/one"] {
@@ -435,7 +436,7 @@ struct PosixImportTests {
         }
         try refused(changed("\"mode\":\"664\"", "\"mode\":\"4775\""), "no mode from 0 to 777")
         try refused(changed("\"record_b64\":null", "\"record_b64\":\"AAAA\""), "its record cannot be read")
-        try refused(changed("\"posix_b64\":null", "\"posix_b64\":\"AAAA\""), "the POSIX ACL is none")
+        try refused(changed("\"posix_b64\":null", "\"posix_b64\":\"AAAA\""), "the POSIX ACL is malformed")
         try refused(whole + "{\"path\":\"" + String(repeating: "x", count: 70_000) + "\"}\n", "longer than 65536 bytes")
         try refused(whole + "[]\n", "no path")
         try refused(changed("\"inode\":\"", "\"inode\":\"1"), "is not the directory of this undo file")
@@ -444,7 +445,7 @@ struct PosixImportTests {
         for (prepare, reason) in [
             ("chown 501 '\(file)'", "another user could have written it"),
             ("chown 0 '\(file)'; chmod 620 '\(file)'", "another user could have written it"),
-            ("rm '\(file)'; ln -s '\(undo)' '\(file)'", "a symbolic link"), ("rm '\(file)'; mkfifo '\(file)'", "no regular file"),
+            ("rm '\(file)'; ln -s '\(undo)' '\(file)'", "a symbolic link"), ("rm '\(file)'; mkfifo '\(file)'", "not a regular file"),
         ] {
             try shell(prepare)
             let run = try aclfs("restore", file)

@@ -252,7 +252,7 @@ struct SandboxGrantTests {
                 "$A" mount -o "$V" "$T/back" "$T/view2"
                 is 'said once' 1 "$("$A" sandbox grant list 2>&1 >/dev/null | grep -c 'does not fit')"
                 is 'and by the status' 1 "$(status "$A" sandbox grant list)"; umount "$T/view2"
-                holds 'nothing is put on top' "$(add --read-only "$T/view/alone")" 'move the file away and grant anew'
+                holds 'nothing is put on top' "$(add --read-only "$T/view/alone")" 'move the file away and grant again'
                 echo '{"v":3}' >"$file"; holds 'of a later version' "$(grant list "$T/view")" 'it is of version 3, and this aclfs knows 2'
                 umount "$T/view"; cat "$T/kept" >"$file"; "$A" mount -o "$V" "$T/back" "$T/view"; is 'whole again' 0 "$(reads alone)"
                 # A place where others may write is no place.

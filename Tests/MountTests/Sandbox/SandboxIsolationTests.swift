@@ -185,7 +185,7 @@ struct SandboxIsolationTests {
                 "$A" mount "$T/behind" "$T/$red" 2>/dev/null; is 'another' 0 $?
                 said=$(cd / && ann "$A" sandbox run "$P" -- true 2>&1); is 'which' 2 $?
                 holds 'which' "$said" "with --mount: $SHARE, $T/red\\x0a\\x1b[31m"
-                mkdir "$T/$red/sub"; holds 'not its top' "$(ann "$A" sandbox run "$P" --mount "$T/$red/sub" -- true 2>&1)" "; say --mount $T/red\\x0a\\x1b[31m"
+                mkdir "$T/$red/sub"; holds 'not its top' "$(ann "$A" sandbox run "$P" --mount "$T/$red/sub" -- true 2>&1)" "; use --mount $T/red\\x0a\\x1b[31m"
                 zed "$A" mount -o allow_other "$T/his" "$T/his$red" 2>/dev/null; is 'his' 0 $?
                 holds 'his' "$(ann "$A" sandbox run "$P" --mount "$T/his$red" -- true 2>&1)" "his${red:0:3}\\x0a\\x1b[31m is the mount of user"
                 zed "$A" unmount "$T/his$red"; "$A" unmount "$T/$red"; rm -rf /tmp/aclfs-64321

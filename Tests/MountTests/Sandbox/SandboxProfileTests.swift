@@ -44,7 +44,7 @@ struct SandboxProfileTests {
                 is 'still' "$T/good.entitlements, bundle a.b, home /home, layout ios" "$(sandbox "$T/view")"
                 for o in sandbox=strict bundle=c.d home=/ layout=macos; do
                     said=$(mount -o "remount,$o" "$T/view" 2>&1); is "$o" 32 $?
-                    holds "$o" "$said" "'$o' cannot change while mounted; unmount and mount anew"
+                    holds "$o" "$said" "'$o' cannot change while mounted; unmount and mount again"
                 done
                 umount "$T/view"
                 """#)
@@ -112,7 +112,7 @@ struct SandboxProfileTests {
                     said=$("$A" sandbox "$@" 2>&1); is "$*" $expected $?; holds "$*" "$said" "$part"
                 }
                 P=$T/good.entitlements
-                ends 0 "profile $P is good" check "$P"
+                ends 0 "profile $P is valid" check "$P"
                 ends 0 '/home/ann/Downloads/  read and execute' check --home /home/ann "$P"
                 ends 0 '/Containers/Data/a.b ' check --bundle a.b --layout ios "$P"
                 holds 'no new names' "$said" 'list, no new names'; holds 'the bundle' "$said" '/Containers/Bundle/a.b/'
@@ -133,7 +133,7 @@ struct SandboxProfileTests {
                 ends 2 "no profile 'none'" check none
                 ends 2 'add bundle=ID' check --layout ios "$P"
                 ends 2 'expected macos, ios' check --bundle a.b --layout tvos "$P"
-                ends 2 'may not hold . or ..' check "$P" /a/../b
+                ends 2 'may not contain . or ..' check "$P" /a/../b
                 ends 2 'usage: aclfs sandbox check' check
                 ends 2 "did you mean 'check'?" chek
                 ends 2 "did you mean 'remove'?" grant remov
@@ -142,7 +142,7 @@ struct SandboxProfileTests {
                 cp "$P" "$T/odd.entitlements" /usr/share/aclfs/sandbox
                 ends 0 'odd  /usr/share/aclfs/sandbox/odd.entitlements  (1 warning)' list
                 cp "$T/wrong.entitlements" /usr/share/aclfs/sandbox
-                ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not good)' list
+                ends 1 'wrong  /usr/share/aclfs/sandbox/wrong.entitlements  (not valid)' list
                 mkdir "$T/back/h"; "$A" mount -o "sandbox=$P,home=/h" "$T/back" "$T/mnt"
                 ends 1 "$T/mnt: $P, home /h" list
                 ends 1 "\"mountpoint\":\"$T/mnt\",\"profile\":\"$P\"" list --json

@@ -75,10 +75,10 @@ struct SandboxRunStartTests {
             END
             for file in "$SHARE/secret" "$BACK/secret"; do
                 said=$(ann python3 "$T/give.py" KIND 0 "$file" "$A" sandbox run "$P" --mount "$SHARE" -- echo ran 2>&1); is 'nothing is run' 2 $?
-                holds 'input' "$said" 'standard input is an object of the kernel'; holds 'its kind' "$said" 'KIND'
+                holds 'input' "$said" 'standard input is a kernel object'; holds 'its kind' "$said" 'KIND'
             done
             ann python3 "$T/give.py" KIND 1 "$SHARE/secret" "$A" sandbox run "$P" --mount "$SHARE" -- echo ran 2>"$T/said"; is 'its code' 2 $?
-            holds 'output' "$(cat "$T/said")" 'standard output is an object of the kernel'
+            holds 'output' "$(cat "$T/said")" 'standard output is a kernel object'
             settle 1
             """#.replacing("KIND", with: kind))
         if kind == "io_uring", result.output.contains("no io_uring here") { return }
@@ -91,11 +91,11 @@ struct SandboxRunStartTests {
             #"""
             mkdir "$T/control" "$T/groups" "$T/proc" "$T/hidden"; mount -t proc proc "$T/proc"
             (exec "$ACT" $ANN $ANN - -- sleep 1009) & near=$!; await '[ "$(cat /proc/$near/comm)" = sleep ]'
-            refused() { local said; said=$(run WHO -- echo ran 2>&1 <"$1"); is "$1" 2 $?; holds "$1" "$said" 'standard input is a file of the kernel'; }
+            refused() { local said; said=$(run WHO -- echo ran 2>&1 <"$1"); is "$1" 2 $?; holds "$1" "$said" 'standard input is a kernel file'; }
             refused "/proc/$near/mem"; refused "$T/proc/$near/maps"; refused /proc/cpuinfo
             # A mount that is seen nowhere any more.
             exec 5<"$T/proc/$near/maps"; umount -l "$T/proc"; refused /proc/self/fd/5; exec 5<&-
-            said=$(run WHO -- echo 900 2>&1 >"/proc/$near/oom_score_adj"); is 'output' 2 $?; holds 'output' "$said" 'standard output is a file of the kernel'
+            said=$(run WHO -- echo 900 2>&1 >"/proc/$near/oom_score_adj"); is 'output' 2 $?; holds 'output' "$said" 'standard output is a kernel file'
             is 'as it was' 0 "$(cat "/proc/$near/oom_score_adj")"
             mount -t cgroup2 none "$T/groups" && { refused "$T/groups/cgroup.procs"; umount "$T/groups"; }
             number=$(($(stat -c %d "$SHARE") & 0xff | ($(stat -c %d "$SHARE") >> 12 & 0xfff00)))

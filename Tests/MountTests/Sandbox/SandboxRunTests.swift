@@ -189,7 +189,7 @@ struct SandboxRunTests {
             #"""
             refused() { local said; said=$(eval "$3" 2>&1); is "$1" 2 $?; holds "$1" "$said" "$2"; }
             refused 'a directory' 'standard input is a directory' 'run ann -- true <"$T"'
-            refused 'a device' 'standard input is a device that is no terminal' 'run ann -- true <>/dev/fuse'
+            refused 'a device' 'standard input is a device that is not a terminal' 'run ann -- true <>/dev/fuse'
             refused 'output on the share' 'standard output is a file on the share' 'run ann -- echo >"$SHARE/out"'
             refused 'output behind it' 'standard output is a file in the backing directory' 'run ann -- echo >"$BACK/out"'
             is 'output elsewhere' 0 "$(run ann -- echo >"$T/out"; echo $?)"
@@ -198,7 +198,7 @@ struct SandboxRunTests {
             refused 'not its top' 'not a mount point' 'ann "$A" sandbox run "$P" --mount "$SHARE/sub" -- true'
             mkdir "$T/part" "$SHARE/sub/deep"; mount --bind "$SHARE/sub" "$T/part"
             for path in part part/deep; do
-                refused "$path" "$T/$path: not a mount point of the whole share; say --mount $SHARE" 'ann "$A" sandbox run "$P" --mount "$T/$path" -- true'
+                refused "$path" "$T/$path: not a mount point of the whole share; use --mount $SHARE" 'ann "$A" sandbox run "$P" --mount "$T/$path" -- true'
             done
             umount "$T/part"
             refused 'no profile' "no profile 'nothing'" 'ann "$A" sandbox run nothing --mount "$SHARE" -- true'

@@ -32,8 +32,8 @@ public struct VersionMismatch: Error, Sendable, Hashable, CustomStringConvertibl
         let (command, daemon) = reader == .command ? (spoken, named) : (named, spoken)
         let remedy =
             command < daemon
-            ? "the command is the older one: use the aclfs that mounted, or unmount and mount anew with the command's"
-            : "the daemon is the older one: unmount, and mount anew with the command's aclfs"
+            ? "the command is the older one: use the aclfs that mounted, or unmount and mount again with the command's"
+            : "the daemon is the older one: unmount, and mount again with the command's aclfs"
         return "the mount's daemon speaks version \(daemon) of the control messages and the command version \(command); \(remedy)"
     }
 }

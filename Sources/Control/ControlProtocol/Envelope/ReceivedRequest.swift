@@ -49,7 +49,7 @@ extension ReceivedRequest {
         guard bytes.count <= ControlPath.longest, names.count <= ControlPath.mostNames,
             names.allSatisfy({ $0.count <= ControlPath.longestName })
         else { throw .pathTooLong }
-        guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else { throw .malformed("a path may not hold . or ..") }
+        guard names.allSatisfy({ $0 != [0x2E] && $0 != [0x2E, 0x2E] }) else { throw .malformed("a path may not contain . or ..") }
         return names
     }
 

@@ -21,7 +21,7 @@ extension MountHost {
                 }
                 return files
             }
-        } catch { Journal.note(.warning, "where the objects of grants are cannot be stored: \(error.message)") }
+        } catch { Journal.note(.warning, "cannot store where the objects of grants are: \(error.message)") }
         for (scope, grant) in removed {
             Journal.record(.info, "revoked \(grant.bundle)'s grant at \(scope.logged(grant.path)): its object was removed")
         }

@@ -30,7 +30,7 @@ extension MountHost {
         let changed = try withGrantsLocked { () throws(GrantProblem) in
             let files = try store.change { (files, damaged) throws(GrantProblem) -> [GrantFile] in
                 if let damage = damaged.first(where: { $0.contains("/\(scope.root.fileName) ") }) {
-                    throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant anew")
+                    throw GrantProblem(errno: .io, message: "\(damage); move the file away and grant again")
                 }
                 // A path has one grant. The new one replaces an earlier one, given through any mount.
                 for place in files.indices {

@@ -83,7 +83,7 @@ final class IdentityFile: Sendable {
         // A FIFO without a writer must not block.
         let file = try Syscall.openat(directory.rawValue, name, OpenFlag.readOnly | OpenFlag.noFollow | OpenFlag.nonBlock)
         let before = try Syscall.statx(file.rawValue)
-        guard before.type == FileType.regular else { return refused(" is no regular file") }
+        guard before.type == FileType.regular else { return refused(" is not a regular file") }
         guard before.uid == 0 || before.uid == owner else { return refused(" belongs to user \(before.uid); it has to belong to \(whose)") }
         guard before.mode & 0o022 == 0 else {
             return refused(" is writable for others (mode \(String(before.mode & 0o7777, radix: 8))); chmod 644 it")

@@ -114,7 +114,7 @@ struct PreparedMount {
         }
         if options.metadata == .trusted {
             throw refuse(
-                "\(source): its file system has no trusted.* attributes, or none for this root, which is one of a user namespace; use metadata=user"
+                "\(source): its file system has no trusted.* attributes, or none that root of a user namespace may use; use metadata=user"
             )
         }
         guard BackingTree.supportsMetadata("user.aclfs", on: directory) else {
@@ -126,7 +126,7 @@ struct PreparedMount {
             }
             printError(
                 "aclfs: \(source): its file system has no extended attributes: no entries and no flags are stored"
-                    + (FormatBits.areKept(by: directory) ? " but uchg and hidden, as its read-only and hidden bits" : "")
+                    + (FormatBits.areKept(by: directory) ? " except uchg and hidden, as its read-only and hidden bits" : "")
                     + ", and every user may do what the file system can")
             return "user.aclfs"
         }

@@ -28,7 +28,7 @@ extension PreparedMount {
         guard let type = Self.sharedType(of: tree) else { return }
         let line =
             "\(source) lies on \(type), which other hosts may change: zerofill=write acts as allocate, records are changed "
-            + "under a lock, cache=exclusive is refused, few backing files are kept open; another host's change is exact at once with "
+            + "under a lock, cache=exclusive is refused, few backing files are kept open; another host's change takes effect at once with "
             + (options.cache == .strict || options.cache == .seconds(0) ? "" : "cache=strict here and ")
             + "\(Self.advice(for: type)) (docs/reference/mounting.md, \"Several hosts\")"
         printError("aclfs: \(line)")

@@ -21,7 +21,7 @@ package enum OptionTable {
             "group of a new object: its directory's, or the caller's unless the directory is set-gid"),
         .choice(
             ["suiddir": .unlessRoot, "nosuiddir": .never, "suiddir=all": .always], \.volume.ownerFromSetUserDirectory,
-            "whether a set-uid directory gives its owner to new objects: to those of all but root, of none, or of all"),
+            "whether new objects in a set-uid directory get its owner: for all creators but root, for none, or for all"),
     ]
 
     private static let ofTree: [OptionRow] = [
@@ -29,12 +29,12 @@ package enum OptionTable {
             "groups", \.groupSource, .enumeration, "group membership is that of the calling thread, or that of the directory service"),
         .value("groups_cache", \.groupsCache, .number(0...60_000), "for how many milliseconds the groups of a thread may be cached"),
         .optional(
-            "identities", \.identities, .absoluteFile, "the file that says for which users and groups identities from elsewhere stand"),
+            "identities", \.identities, .absoluteFile, "the file that maps identities from elsewhere to users and groups"),
         .optional(
             "rootsquash", \.rootSquash, .number(1...(.max - 1), called: "a uid"), alone: MountOptions.unprivilegedID,
-            "root as a caller is judged as this unprivileged user"),
+            "root as a caller is treated as this unprivileged user"),
         .value("metadata", \.metadata, .enumeration, "the extended attribute that stores ACLs and flags: trusted.aclfs, or user.aclfs"),
-        .value("list_room", \.listRoom, .number(0...128), "for how many more entries of its ACL an object's other attributes leave room"),
+        .value("list_room", \.listRoom, .number(0...128), "how many more ACL entries still fit beside an object's other attributes"),
         .value("cache", \.cache, .cacheMode, "how long the kernel may answer from its caches"),
         .choice(
             ["crossmounts": true, "nocrossmounts": false], \.crossMounts,
@@ -129,14 +129,14 @@ package enum OptionTable {
     ]
 
     private static let ofHelper: [OptionRow] = [
-        .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the mount that is there"),
-        .ignored(["nofail"], "a source that does not exist is no failure of mount(8)'s helper") { $0.toleratesMissingSource = true },
+        .choice(["remount": true], \.isRemount, remount: .nothing, shown: .never, "change the existing mount"),
+        .ignored(["nofail"], "a source that does not exist is not a failure for mount(8)'s helper") { $0.toleratesMissingSource = true },
         .ignored(
             ["defaults", "user", "users", "nouser", "group", "owner", "auto", "noauto", "_netdev", "comment=", "x-*", "X-*"],
-            "what fstab says to mount(8) and systemd"),
+            "what fstab tells mount(8) and systemd"),
         .ignored(
             ["loud", "silent", "lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand"], "what other file systems understand"),
-        .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse says to the kernel"),
+        .ignored(["user_id=", "group_id=", "rootmode=", "blksize=", "nonempty", "use_ino"], "what libfuse tells the kernel"),
         .unavailable("export", "file handles that outlive a mount, for NFS servers"),
         .refused(
             "default_permissions",

@@ -43,7 +43,7 @@ public struct MountOptions: Sendable {
     /// SELinux `*context=` options, handed to the kernel as they are.
     public var contexts: [String] = []
     public var isRemount = false
-    /// `nofail`: a source that does not exist is no failure of mount(8)'s helper.
+    /// `nofail`: a source that does not exist is not a failure for mount(8)'s helper.
     public var toleratesMissingSource = false
     /// What was said explicitly, in its order, less what is ignored: a remount changes only that.
     public internal(set) var given: [String] = []

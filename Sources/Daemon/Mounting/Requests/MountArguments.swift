@@ -25,7 +25,7 @@ package struct MountRequest {
 extension MountRequest {
     /// Why the options are not for a line of fstab; nil: they are.
     package var obstacleInFstab: String? {
-        if options.isRemount { return "'remount' changes a mount that is there: mount -o remount,… MOUNTPOINT; leave it out" }
+        if options.isRemount { return "'remount' changes an existing mount: mount -o remount,… MOUNTPOINT; leave it out" }
         guard options.fsname != nil else { return nil }
         return "fsname= hides the source from mount(8), which would mount a second time on mount -a; leave it out"
     }

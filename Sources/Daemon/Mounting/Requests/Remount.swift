@@ -21,7 +21,7 @@ package enum Remount {
         for word in request.options.given { after.apply(word) }
         // The daemon decides about device nodes by the options of the first mount.
         if let word = after.refusedWord(before: before) {
-            throw failure("'\(word)' cannot change while mounted; unmount and mount anew")
+            throw failure("'\(word)' cannot change while mounted; unmount and mount again")
         }
         // If fstab has no line, mount(8) passes the options that the kernel lists for the mount. They are in force already.
         let listed = (try? MountOptionText.split(entry.superOptions.joined(separator: ","))) ?? []
@@ -75,7 +75,7 @@ private struct Change {
             let hint =
                 switch error {
                 case .busy: "; files are open for writing"
-                case .perm: "; only root may change the kernel's flags of a mount: unmount and mount anew"
+                case .perm: "; only root may change the kernel's flags of a mount: unmount and mount again"
                 default: ""
                 }
             throw Remount.failure("cannot remount \(mountpoint): \(error)\(hint)")

@@ -89,7 +89,7 @@ package struct MountHolders {
     var lines: [String] {
         var lines = processLines
         lines += below.map { "  another mount on it: \($0)" }
-        if closed > 0 { lines.append("  processes that could not be looked at: \(closed)\(geteuid() == 0 ? "" : "; root sees them")") }
+        if closed > 0 { lines.append("  processes that could not be examined: \(closed)\(geteuid() == 0 ? "" : "; root sees them")") }
         return lines
     }
 

@@ -27,7 +27,7 @@ package enum OrdinaryUnmount {
             MountFailure(status: MountExit.failed, message: "\(path): \(reason)")
         }
         guard let entry = MountTable.entry(at: mountpoint) else { throw failed("nothing is mounted there") }
-        guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not an aclfs") }
+        guard entry.type == "fuse.aclfs" else { throw failed("a \(entry.type) is mounted there, not aclfs") }
         return entry
     }
 
@@ -38,7 +38,7 @@ package enum OrdinaryUnmount {
             let holders = MountHolders(of: mount).lines
             let who = holders.isEmpty ? "a process has a file open or its working directory there" : "in use by what is listed below"
             return MountFailure(
-                status: MountExit.failed, message: "\(path): \(error); \(who) (aclfs unmount -f unmounts all the same)", details: holders)
+                status: MountExit.failed, message: "\(path): \(error); \(who) (aclfs unmount -f unmounts it anyway)", details: holders)
         case .noent where geteuid() != 0:
             return MountFailure(
                 status: MountExit.systemError, message: "fusermount3 cannot be started; install the package fuse3")

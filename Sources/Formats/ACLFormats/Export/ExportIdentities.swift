@@ -39,7 +39,7 @@ public final class ExportIdentities: IdentityNames {
         if name.name.isEmpty || name.name.utf8.count > Self.longestName { return "a name has 1 to \(Self.longestName) bytes" }
         if name == ExportedName(.group, "everyone") { return "the group 'everyone' has one identity everywhere" }
         switch Principal(identity) {
-        case .everyone, .owner, .owningGroup, .nobody: return "\(identity.uuidText) is no user's and no group's"
+        case .everyone, .owner, .owningGroup, .nobody: return "\(identity.uuidText) belongs to no user or group"
         case .user, .group, .other: break
         }
         if let known = stated[name], known != identity { return "'\(name.text)' was \(known.uuidText) before" }
@@ -74,7 +74,7 @@ public final class ExportIdentities: IdentityNames {
     public func account(_ written: [UInt8], _ kind: IdentityKind, at line: Int) throws(ExportProblem) -> GUID {
         let shown = escapedName(written.prefix(200))
         guard let identity = identity(written: written, kind: kind) else {
-            throw ExportProblem(line: line, "'\(shown)' is no \(kind.rawValue): a name, '#' and a number, or a UUID")
+            throw ExportProblem(line: line, "'\(shown)' is not a \(kind.rawValue): expected a name, '#' and a number, or a UUID")
         }
         switch (Principal(identity), kind) {
         case (.everyone, _), (.owner, _), (.owningGroup, _), (.user(.max), _), (.group(.max), _), (.user, .group):

@@ -26,7 +26,7 @@ struct ExportJSON {
         } else if has(.end) {
             (form, known) = (.end, [.end])
         } else {
-            throw ExportProblem(line: line, "no object, no name and no end of an export")
+            throw ExportProblem(line: line, "neither an object, a name nor the end of an export")
         }
         let asBytes = [ExportWord.source, .path, .unread].map { "\($0.rawValue)_b64" }
         let words = known.map(\.rawValue)
@@ -48,13 +48,13 @@ struct ExportJSON {
     func item(_ identities: ExportIdentities, at line: Int) throws(ExportProblem) -> ExportItem {
         if json.hasPath(ExportWord.unread.rawValue) {
             guard let path = json.path(ExportWord.unread.rawValue), let reason = json[ExportWord.reason.rawValue]?.string else {
-                throw ExportProblem(line: line, "no path and reason")
+                throw ExportProblem(line: line, "the path or the reason is missing")
             }
             return .unread(path, escapedText(reason))
         }
-        guard let path = json.path(ExportWord.path.rawValue) else { throw ExportProblem(line: line, "'path' is no path") }
+        guard let path = json.path(ExportWord.path.rawValue) else { throw ExportProblem(line: line, "'path' is not a path") }
         guard let kind = try text(.kind, line), let word = ObjectKind(exportWord: kind) else {
-            throw ExportProblem(line: line, "'kind' is no kind of object")
+            throw ExportProblem(line: line, "'kind' is not a kind of object")
         }
         var object = ExportedObject(path: path, kind: word)
         if let backup = try text(.backup, line) { try ExportFields.setBackup(backup, of: &object, at: line) }
@@ -73,7 +73,7 @@ struct ExportJSON {
         for entry in entries {
             // An entry with a line feed would be several.
             guard let entry = entry.string, !entry.isEmpty, !entry.utf8.contains(0x0A) else {
-                throw ExportProblem(line: line, "an element of 'acl' is no entry")
+                throw ExportProblem(line: line, "an element of 'acl' is not an entry")
             }
             text += Array(entry.utf8) + [0x0A]
         }
@@ -89,7 +89,7 @@ struct ExportJSON {
 
     private func text(_ word: ExportWord, _ line: Int) throws(ExportProblem) -> [UInt8]? {
         guard let value = json[word.rawValue] else { return nil }
-        guard let text = value.string else { throw ExportProblem(line: line, "'\(word.rawValue)' is no text") }
+        guard let text = value.string else { throw ExportProblem(line: line, "'\(word.rawValue)' is not a string") }
         return Array(text.utf8)
     }
 }

@@ -18,7 +18,7 @@ struct ExportLines {
 
     mutating func add(_ word: ExportWord, _ value: [UInt8], at line: Int) throws(ExportProblem) {
         guard isUnread == (word == .reason) else { throw ExportProblem(line: line, "'\(word.rawValue)' does not belong here") }
-        guard fields[word] == nil else { throw ExportProblem(line: line, "'\(word.rawValue)' is there twice") }
+        guard fields[word] == nil else { throw ExportProblem(line: line, "'\(word.rawValue)' appears twice") }
         fields[word] = (value, line)
     }
 
@@ -42,7 +42,7 @@ struct ExportLines {
         }
         guard let kind = fields[.kind] else { throw ExportProblem(line: number, "'# kind:' is missing") }
         guard let word = ObjectKind(exportWord: kind.value) else {
-            throw ExportProblem(line: kind.line, "'\(escapedName(kind.value.prefix(200)))' is no kind of object")
+            throw ExportProblem(line: kind.line, "'\(escapedName(kind.value.prefix(200)))' is not a kind of object")
         }
         var object = ExportedObject(path: path, kind: word)
         if let backup = fields[.backup] { try ExportFields.setBackup(backup.value, of: &object, at: backup.line) }
@@ -93,14 +93,14 @@ enum ExportFields {
         case .group: object.group = try identities.account(value, .group, at: line)
         case .mode:
             guard let mode = ExportValue.mode(value) else {
-                throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' is no mode from 0000 to 7777")
+                throw ExportProblem(line: line, "'\(escapedName(value.prefix(200)))' is not a mode from 0000 to 7777")
             }
             object.mode = mode
         default:
             let flags: FileFlags
             do { flags = try FileFlagsText.parseAttribute(value) } catch { throw ExportProblem(line: line, error.message) }
             guard object.take(shownFlags: flags) else {
-                throw ExportProblem(line: line, "the flag nodump, and said to be included in backups")
+                throw ExportProblem(line: line, "the flag nodump contradicts '# backup: included'")
             }
         }
     }

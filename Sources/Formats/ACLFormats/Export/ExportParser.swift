@@ -38,7 +38,7 @@ public struct ExportParser {
         case nil:
             guard Self.begins(line) else {
                 throw problem(
-                    "no export of aclfs, which begins with '# aclfs: export \(ExportHeader.version)' or with {\"aclfs\":\"export\" as JSON")
+                    "not an aclfs export, which begins with '# aclfs: export \(ExportHeader.version)' or {\"aclfs\":\"export\" as JSON")
             }
             form = line.first == UInt8(ascii: "{") ? .json : .text
             item = form == .json ? try readJSON(line) : try readText(line)
@@ -50,7 +50,7 @@ public struct ExportParser {
     /// - Throws: the file was cut.
     public func finish() throws(ExportProblem) {
         if hasEnded { return }
-        throw ExportProblem(line: number + 1, "the file was cut: the line with the number of objects is missing at its end")
+        throw ExportProblem(line: number + 1, "the file was truncated: the line with the number of objects is missing at its end")
     }
 
     // MARK: The text form
@@ -59,7 +59,7 @@ public struct ExportParser {
         if line.isEmpty { return try takeDraft() }
         // A note of the user.
         if line.starts(with: "##".utf8) { return nil }
-        if hasEnded { throw problem("something after the end") }
+        if hasEnded { throw problem("unexpected text after the end") }
         guard line.first == UInt8(ascii: "#") else {
             guard lines.hasBegun else { throw problem("'\(shown(line))' belongs to no object: '# file:' is missing") }
             try lines.addEntry(line, at: number)
@@ -109,7 +109,7 @@ public struct ExportParser {
             throw unknown(rest[..<colon])
         }
         let value = rest[(colon + 1)...]
-        guard value.isEmpty || value.first == UInt8(ascii: " ") else { throw problem("a blank belongs after '# \(word.rawValue):'") }
+        guard value.isEmpty || value.first == UInt8(ascii: " ") else { throw problem("a space belongs after '# \(word.rawValue):'") }
         return (word, value.dropFirst())
     }
 
@@ -118,23 +118,23 @@ public struct ExportParser {
             .file, .kind, .owner, .group, .mode, .flags, .backup, .acl, .name, .unread, .reason, .source, .order, .entries, .end,
         ]
         let near = nearestWord(to: word, in: words.map(\.rawValue))
-        return problem("'\(shown(word))' is no word of an export" + (near.map { "; did you mean '\($0)'?" } ?? "; a note begins with '##'"))
+        return problem("'\(shown(word))' is not an export word" + (near.map { "; did you mean '\($0)'?" } ?? "; a note begins with '##'"))
     }
 
     // MARK: Lines of JSON
 
     private mutating func readJSON(_ line: ArraySlice<UInt8>) throws(ExportProblem) -> (ExportItem, line: Int)? {
         if line.isEmpty { return nil }
-        if hasEnded { throw problem("something after the end") }
+        if hasEnded { throw problem("unexpected text after the end") }
         let json: JSON
         do { json = try JSONText.parse(Array(line), limit: Self.longestLine) } catch { throw problem(error.description) }
-        guard case .object(let members) = json else { throw problem("no object of JSON") }
+        guard case .object(let members) = json else { throw problem("not a JSON object") }
         let kind = ExportJSON(members)
         switch try kind.form(at: number) {
         case .header:
             try takeHeader(.aclfs, Array(kind.headerText.utf8)[...])
             if json[ExportWord.source.rawValue] != nil || json["\(ExportWord.source.rawValue)_b64"] != nil {
-                guard let source = json.path(ExportWord.source.rawValue) else { throw problem("'source' is no path") }
+                guard let source = json.path(ExportWord.source.rawValue) else { throw problem("'source' is not a path") }
                 header?.source = source
             }
             for word in [ExportWord.order, .entries] {
@@ -187,7 +187,7 @@ public struct ExportParser {
         }
         for kind in [IdentityKind.user, .group] where value.starts(with: "\(kind.rawValue):".utf8) {
             let bytes = unescapedName(value[..<blank].dropFirst(kind.rawValue.utf8.count + 1))
-            guard let name = String(validating: bytes, as: UTF8.self) else { throw problem("'\(shown(value))' is no text") }
+            guard let name = String(validating: bytes, as: UTF8.self) else { throw problem("'\(shown(value))' is not UTF-8 text") }
             if let reason = identities.state(IdentityName(kind, name), identity) { throw problem(reason) }
             return
         }
@@ -207,7 +207,7 @@ public struct ExportParser {
         if let reason = ExportPath.problem(path) { throw ExportProblem(line: line, reason) }
         if header?.isOrdered == true, case .object = item {
             if let last, !ExportPath.precedes(last, path) {
-                throw ExportProblem(line: line, "'\(shown(path))' is not in its order, or is there twice")
+                throw ExportProblem(line: line, "'\(shown(path))' is not in its order, or appears twice")
             }
             last = path
         }

@@ -71,7 +71,7 @@ public enum JSONText {
         reader.skipBlanks()
         let value = try reader.value(depth: 0)
         reader.skipBlanks()
-        guard reader.position == text.count else { throw reader.wrong("something after the end") }
+        guard reader.position == text.count else { throw reader.wrong("unexpected text after the end") }
         return value
     }
 
@@ -153,14 +153,14 @@ private struct Reader {
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case let byte? where byte == UInt8(ascii: "-") || byte >= 0x30 && byte <= 0x39: return try integer()
-        default: throw wrong("no value")
+        default: throw wrong("expected a value")
         }
     }
 
     private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
         let length = word.utf8CodeUnitCount
         let matches = word.withUTF8Buffer { text[position...].starts(with: $0) }
-        guard matches else { throw wrong("no value") }
+        guard matches else { throw wrong("expected a value") }
         position += length
         return value
     }
@@ -174,17 +174,17 @@ private struct Reader {
         if take(UInt8(ascii: "}")) { return .object([]) }
         while true {
             skipBlanks()
-            guard next == UInt8(ascii: "\"") else { throw wrong("no name of a member") }
+            guard next == UInt8(ascii: "\"") else { throw wrong("expected the name of a member") }
             let name = try string()
             // With duplicate names two programs could read different requests in one message.
-            guard names.insert(name).inserted else { throw wrong("a member twice") }
+            guard names.insert(name).inserted else { throw wrong("a member appears twice") }
             skipBlanks()
-            guard take(UInt8(ascii: ":")) else { throw wrong("no colon") }
+            guard take(UInt8(ascii: ":")) else { throw wrong("expected a colon") }
             skipBlanks()
             members.append(JSON.Member(name, try value(depth: depth + 1)))
             skipBlanks()
             if take(UInt8(ascii: "}")) { return .object(members) }
-            guard take(UInt8(ascii: ",")) else { throw wrong("no comma") }
+            guard take(UInt8(ascii: ",")) else { throw wrong("expected a comma") }
         }
     }
 
@@ -198,7 +198,7 @@ private struct Reader {
             values.append(try value(depth: depth + 1))
             skipBlanks()
             if take(UInt8(ascii: "]")) { return .array(values) }
-            guard take(UInt8(ascii: ",")) else { throw wrong("no comma") }
+            guard take(UInt8(ascii: ",")) else { throw wrong("expected a comma") }
         }
     }
 
@@ -213,7 +213,7 @@ private struct Reader {
             throw wrong("only whole numbers are understood")
         }
         guard let value = Int64(String(decoding: text[start..<position], as: UTF8.self)) else {
-            throw wrong("a number too large")
+            throw wrong("the number is too large")
         }
         return .integer(value)
     }
@@ -248,12 +248,12 @@ private struct Reader {
         case UInt8(ascii: "u"):
             var code = try unit()
             if (0xD800..<0xDC00).contains(code) {
-                guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw wrong("half a character") }
+                guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw wrong("half of a surrogate pair") }
                 let low = try unit()
-                guard (0xDC00..<0xE000).contains(low) else { throw wrong("half a character") }
+                guard (0xDC00..<0xE000).contains(low) else { throw wrong("half of a surrogate pair") }
                 code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
             }
-            guard let scalar = Unicode.Scalar(code) else { throw wrong("half a character") }
+            guard let scalar = Unicode.Scalar(code) else { throw wrong("half of a surrogate pair") }
             bytes += String(Character(scalar)).utf8
         default: throw wrong("an unknown escape")
         }
@@ -262,7 +262,7 @@ private struct Reader {
     private mutating func unit() throws(JSONError) -> UInt32 {
         guard position + 4 <= text.count,
             let value = unsignedNumber(text[position..<position + 4], radix: 16)
-        else { throw wrong("four hexadecimal digits expected") }
+        else { throw wrong("expected four hexadecimal digits") }
         position += 4
         return value
     }

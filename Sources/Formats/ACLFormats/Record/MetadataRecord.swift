@@ -53,7 +53,7 @@ public enum MetadataRecordError: Error, Sendable, Hashable {
     public var message: String {
         switch self {
         case .truncated(let length, let needed): "truncated: \(length) bytes of at least \(needed)"
-        case .trailingBytes(let length, let expected): "\(length - expected) bytes behind the end of the record"
+        case .trailingBytes(let length, let expected): "\(length - expected) bytes after the end of the record"
         case .badMagic: "does not begin with a record's mark"
         case .newerVersion(let version): "written by a newer aclfs (version \(version) of the record)"
         case .badVersion: "version 0 of the record does not exist"

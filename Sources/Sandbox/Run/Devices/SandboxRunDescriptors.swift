@@ -34,7 +34,7 @@ enum SandboxRunDescriptors {
         switch status.type {
         case FileType.directory: return "a directory"
         case FileType.blockDevice: return "a block device"
-        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is no terminal"
+        case FileType.characterDevice where !isHarmless(descriptor, status): return "a device that is not a terminal"
         case FileType.regular: break
         case FileType.symlink: return "a symbolic link"
         // A pipe or socket leads to the process at its other end, not to a file.
@@ -48,7 +48,7 @@ enum SandboxRunDescriptors {
             let path = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)")
             // Some objects without a path hold other files, such as an io_uring instance its registered files.
             if status.type != FileType.regular || path.first != 0x2F {
-                return "an object of the kernel (\(String(decoding: path, as: UTF8.self)))"
+                return "a kernel object (\(String(decoding: path, as: UTF8.self)))"
             }
             let mount = table.first { $0.id == status.mountID }
             let isControl: Bool
@@ -59,7 +59,7 @@ enum SandboxRunDescriptors {
                 let type = try Syscall.fileSystemType(descriptor)
                 isControl = FileSystemType.ofControls[type] != nil || type == FileSystemType.nsfs
             }
-            if isControl { return "a file of the kernel that shows or controls processes or mounts outside the sandbox" }
+            if isControl { return "a kernel file that shows or controls processes or mounts outside the sandbox" }
             // An object that was renamed out of what its mount shows has no path: the kernel says /.
             if let mount, !path.pathNames.isEmpty, path.isInside(mount.path) {
                 let names = mount.shownPath.pathNames + path.pathNames.dropFirst(mount.path.pathNames.count)

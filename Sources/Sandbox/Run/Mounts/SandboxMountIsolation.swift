@@ -53,7 +53,7 @@ struct SandboxMountIsolation {
                 guard retries > 0 else {
                     throw SandboxRunFailure(
                         "\(missing) must be hidden, and is missing or was replaced by another object: try again, or if a directory "
-                            + "above it was renamed, mount the share anew")
+                            + "above it was renamed, mount the share again")
                 }
                 retries -= 1
                 SystemTime.sleep(milliseconds: 20)
@@ -175,7 +175,7 @@ struct SandboxMountIsolation {
             if error == .noent {
                 throw SandboxRunFailure(
                     "\(shown(exposed)) is a bind mount of a part of the share or of its backing directory, over which the kernel mounts "
-                        + "nothing, because that part was removed or dropped from its caches: unmount it, or mount it anew")
+                        + "nothing, because that part was removed or dropped from its caches: unmount it, or mount it again")
             }
             throw NamespaceSettings.failure("cannot hide \(shown(exposed))", error)
         }

@@ -60,7 +60,7 @@ struct SandboxRunShare {
             throw SandboxRunFailure(
                 shown.isEmpty
                     ? "no aclfs mount that root or you mounted is visible here"
-                    : "several aclfs mounts are visible here; say which with --mount: "
+                    : "several aclfs mounts are visible here; choose one with --mount: "
                         + shown.map { Self.name($0) }.joined(separator: ", "))
         }
         return shown[0]
@@ -71,7 +71,7 @@ struct SandboxRunShare {
         let whole = MountTable.entries().first { entry in
             entry.device == part.device && entry.root == "/" && MountTable.entry(at: entry.path)?.id == entry.id
         }
-        return whole.map { "; say --mount \(name($0))" } ?? ", which is not mounted in this mount namespace"
+        return whole.map { "; use --mount \(name($0))" } ?? ", which is not mounted in this mount namespace"
     }
 
     /// Whether a mount is a view, on which no command can be confined.

@@ -11,7 +11,7 @@ package enum PosixImport {
     package static func perform(_ source: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {
         guard options.isDryRun || options.undoFile != nil else {
             sink.complain(
-                "acl import: name a new file with --undo-file, from which aclfs restore undoes the import, or look first with --dry-run")
+                "acl import: --posix needs --undo-file FILE, a new file from which aclfs restore undoes the import, or --dry-run")
             return 2
         }
         var options = options
@@ -34,7 +34,7 @@ package enum PosixImport {
         let path = String(decoding: tree.path, as: UTF8.self)
         let reach = SourceReach(source: path, mountpoint: "/proc/self/none")
         guard reach.isOpenToOthers else { return }
-        sink.complain("warning: \(path) can be reached past a mount by \(reach.description): there the modes alone decide after the import")
+        sink.complain("warning: \(path) can be reached without a mount by \(reach.description): there only modes count after the import")
     }
 }
 

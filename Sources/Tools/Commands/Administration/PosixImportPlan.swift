@@ -20,12 +20,12 @@ enum PosixImportRefusal: Error {
     var message: String {
         switch self {
         case .translation(let refusal, let isDefault): "\(Self.which(isDefault)): \(refusal.message)"
-        case .unreadable(let isDefault): "\(Self.which(isDefault)) cannot be read as one"
+        case .unreadable(let isDefault): "\(Self.which(isDefault)) is malformed"
         case .stored(let problem): problem
-        case .otherRecord(let name): "it has a record in \(name); --metadata says which of the two the mount uses"
+        case .otherRecord(let name): "it has a record in \(name); say with --metadata which of the two the mount uses"
         case .noRecord(let name): "only files and directories can have \(name)"
-        case .hasEntries: "the access ACL: entries of its own are in force before it, and together they mean what no list means"
-        case .hasInheritableEntries: "the default ACL: new objects inherit entries of the directory as well; remove the one or the others"
+        case .hasEntries: "the access ACL: the object also has entries, which decide before it, and no one list means the same as both"
+        case .hasInheritableEntries: "the default ACL: new objects also inherit entries of the directory; remove one or the other"
         case .emptyMask:
             "the access ACL: its mask is empty, and Linux gives those it names what others have; set a mask (setfacl -m m::r) or remove it (setfacl -b)"
         }

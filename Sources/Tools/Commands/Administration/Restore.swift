@@ -36,12 +36,12 @@ package enum Restore {
                 reader = try UndoFileReader(request.undoFile)
                 // All of it is read before the first change.
                 extent = try reader.extent()
-                if extent.isCut { sink.complain("\(name): the last line is cut: its change was not made") }
+                if extent.isCut { sink.complain("\(name): the last line is incomplete: its change was not made") }
             } catch { throw TreeRefusal("\(name): \(error.message)") }
             let tree = try self.tree(reader.header, request.source)
             guard tree.identity == reader.header.identity else {
                 throw TreeRefusal(
-                    "\(escapedName(tree.path)) is not the directory of this undo file; if that was moved, name its present path")
+                    "\(escapedName(tree.path)) is not the directory of this undo file; if that was moved, give its present path")
             }
             try tree.requireChangeable { sink.complain("warning: \($0)") }
             return try RestoreRun(tree, request, extent, sink).run(reader)

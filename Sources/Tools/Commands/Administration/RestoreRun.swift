@@ -33,7 +33,7 @@ final class RestoreRun {
             }
         } catch { throw TreeRefusal(error.message) }
         if let signal = ending.signalName {
-            report.warn("\(signal): restore is not complete\(request.isDryRun ? "" : "; the same command again completes it")")
+            report.warn("\(signal): restore is not complete\(request.isDryRun ? "" : "; run the same command again to complete it")")
         }
         report.summarize(request.isDryRun ? "would restore" : "restored")
         return report.isComplete && !ending.isAsked ? 0 : 1
@@ -50,14 +50,14 @@ final class RestoreRun {
             return report.leave(entry.path, "another object has this name now")
         }
         guard status.isDirectory || status.nlink <= entry.links || request.includesHardLinks else {
-            return report.leave(entry.path, "has \(status.nlink) names, and had \(entry.links); --hard-links includes it")
+            return report.leave(entry.path, "has \(status.nlink) hard links, and had \(entry.links); --hard-links includes it")
         }
         var isChange = false
         do throws(AttributeFailure) {
             let present = try tree.state(of: node, status, owners: entry.before.owners != nil, flags: entry.before.flags != nil, tools)
             if present == entry.before { return }
             guard request.isForced || entry.isOnTheWay(present) else {
-                return report.leave(entry.path, "it was changed since; --force restores it all the same")
+                return report.leave(entry.path, "it was changed since; --force restores it anyway")
             }
             // Who owned the file meanwhile, or could write it, would have a program that runs as another user. Those that it has belong to its
             // present owner.

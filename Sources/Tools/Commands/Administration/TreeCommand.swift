@@ -46,8 +46,8 @@ package struct TreeOptions {
         let name = try recordName()
         if name == nil, geteuid() != 0 {
             throw TreeRefusal(
-                "\(escapedName(operand)) is on no mount of aclfs, and only root sees all of a backing directory; "
-                    + "with --metadata user it is about what a mount of yours stored")
+                "\(escapedName(operand)) is not on an aclfs mount, and only root can read all that a backing directory stores; "
+                    + "--metadata user works on what your own mounts stored")
         }
         return name
     }
@@ -141,9 +141,9 @@ struct TreeCommand {
     /// How to go on after the command was ended.
     private var advice: String {
         if options.isDryRun { return "" }
-        guard let path = options.undoFile else { return "; the same command again completes it" }
+        guard let path = options.undoFile else { return "; run the same command again to complete it" }
         let file = escapedName(path)
-        return "; the same command with --undo-file \(file) --resume completes it, and aclfs restore \(file) undoes it"
+        return "; run the same command with --undo-file \(file) --resume to complete it, or aclfs restore \(file) to undo it"
     }
 
     private func undoFile(_ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter? {

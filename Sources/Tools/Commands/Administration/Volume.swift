@@ -50,7 +50,7 @@ package enum Volume {
         var none: VolumeSettings = []
         for word in words {
             guard none.set(word) else {
-                throw TreeRefusal("'\(escapedName(word.utf8))' is no setting; the settings are acl, noacl, owners and noowners")
+                throw TreeRefusal("'\(escapedName(word.utf8))' is not a setting; the settings are acl, noacl, owners and noowners")
             }
             let opposite = VolumeSettings.opposite(of: word)
             if words.contains(opposite) { throw TreeRefusal("'\(word)' and '\(opposite)' contradict each other; give one of them") }

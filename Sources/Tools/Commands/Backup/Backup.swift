@@ -30,7 +30,7 @@ package func runBackup<Files: BackupFiles>(
         return 2
     }
     if parsed.isOffline, geteuid() != 0 {
-        sink.complain("backup: warning: only root sees what mounts of root have stored; this is what mounts of yours have")
+        sink.complain("backup: warning: only root can read what root's mounts have stored; this is what your own mounts have stored")
     }
     if parsed.verb == .list {
         return BackupList(
@@ -60,7 +60,7 @@ package func runBackup<Files: BackupFiles>(
         case .layout:
             try files.declareLayout(parsed.layout, of: node)
             if let status = try? files.status(of: node), !files.isMounted(status.device) {
-                sink.complain("backup: note: \(escapedName(path)) is on no mount of aclfs: the layout counts where one shows it")
+                sink.complain("backup: note: \(escapedName(path)) is not on an aclfs mount: the layout counts where a mount shows it")
             }
         case .list: break
         }

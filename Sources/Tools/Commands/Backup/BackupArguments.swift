@@ -78,7 +78,7 @@ package struct BackupArguments: Sendable, Hashable {
 
     private func checked() throws(UsageError) -> BackupArguments {
         if verb == .layout { return try withLayout() }
-        if paths.isEmpty { throw UsageError("no path is given behind '\(verb.rawValue)'") }
+        if paths.isEmpty { throw UsageError("no path is given after '\(verb.rawValue)'") }
         if endsInNUL, format != .null, format != .lines, format != .rsync {
             throw UsageError("\(format.rawValue) cannot read a list whose items end in NUL (-0)")
         }
@@ -92,11 +92,11 @@ package struct BackupArguments: Sendable, Hashable {
     private func withLayout() throws(UsageError) -> BackupArguments {
         let words = DeclaredLayout.allCases.map(\.rawValue) + [Self.noLayout]
         var parsed = self
-        guard let word = paths.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed behind 'layout'") }
+        guard let word = paths.first else { throw UsageError("one of \(words.joined(separator: ", ")) is needed after 'layout'") }
         parsed.layout = DeclaredLayout(value: word)
         if parsed.layout == nil, !word.elementsEqual(Self.noLayout.utf8) { throw UsageError(Self.unknown("layout", word, words)) }
         parsed.paths.removeFirst()
-        if parsed.paths.isEmpty { throw UsageError("no path is given behind '\(String(decoding: word, as: UTF8.self))'") }
+        if parsed.paths.isEmpty { throw UsageError("no path is given after '\(String(decoding: word, as: UTF8.self))'") }
         return parsed
     }
 
@@ -117,7 +117,7 @@ package struct BackupArguments: Sendable, Hashable {
     private static func unknown(_ what: String, _ word: [UInt8], _ known: [String]) -> String {
         let hint =
             nearestWord(to: word, in: known).map { "did you mean '\($0)'?" }
-            ?? "there is \(known.joined(separator: ", "))"
+            ?? "expected \(known.joined(separator: ", "))"
         return "unknown \(what) '\(escapedName(word))'; \(hint)"
     }
 }

@@ -54,7 +54,7 @@ struct BackupState {
         if let declares {
             lines.append(
                 DeclaredLayout(value: declares).map { "    declares the layout \($0.rawValue) for what is below it" }
-                    ?? "    declares a layout that is not known and excludes nothing: \(escapedName(declares))")
+                    ?? "    declares an unknown layout, which excludes nothing: \(escapedName(declares))")
         }
         guard isExcluded else { return lines }
         if isExcludedItself { lines.append(isExcludedByPlace ? "    excluded by \(layoutInWords)" : "    excluded itself") }
@@ -65,8 +65,8 @@ struct BackupState {
         if honouring.isEmpty {
             lines.append(
                 isOffline
-                    ? "    honoured by no program by itself: what aclfs stores is read on a mount"
-                    : "    honoured by no program by itself: programs cannot read the mark of \(kindInWords)")
+                    ? "    honoured by no program without help: the mark can be read only on a mount"
+                    : "    honoured by no program without help: programs cannot read the mark of \(kindInWords)")
         } else {
             lines.append("    honoured by \(honouring.joined(separator: ", "))\(condition)")
         }

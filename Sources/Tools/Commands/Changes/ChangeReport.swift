@@ -104,7 +104,7 @@ final class ChangeReport: @unchecked Sendable {
             if kept > Self.mostKept { sink.complain("warning: so do \(kept - Self.mostKept) more") }
             if isJSON { return }
             let number = "\(isCountLow ? "at least " : "")\(changed) \(changed == 1 ? "object" : "objects")"
-            sink.line("\(verb) \(number)\(left == 0 ? "" : ", left \(left) as before")")
+            sink.line("\(verb) \(number)\(left == 0 ? "" : ", left \(left) unchanged")")
         }
     }
 

@@ -78,7 +78,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
         if let refusal = refusal.withLock({ $0 }) { throw refusal }
         if options.ending.isAsked { return }
         for link in links.incomplete {
-            report.leave(link.path, "has \(link.count) names, \(link.met) of them below the directory; --hard-links includes it")
+            report.leave(link.path, "has \(link.count) hard links, \(link.met) of them below the directory; --hard-links includes it")
         }
     }
 

@@ -65,7 +65,7 @@ struct MountedTree: ChangeableTree {
         let value: [UInt8]?
         do { value = try tools.files.attribute(name, of: node) } catch { throw .system(error) }
         guard let value else { return nil }
-        guard let guid = GUID(uuidText: String(decoding: value, as: UTF8.self)) else { throw .text("\(name) is no UUID") }
+        guard let guid = GUID(uuidText: String(decoding: value, as: UTF8.self)) else { throw .text("\(name) is not a UUID") }
         return guid
     }
 
@@ -117,8 +117,8 @@ struct MountedTree: ChangeableTree {
         do throws(AttributeFailure) { try tools.files.liftFlags(of: node, from: flags, binding) } catch {
             guard case .system(.txtbsy) = error else { throw error }
             throw .refused(
-                "its flags are not lifted while the tree is mounted twice, or aclfs sandbox run shows it: there the file could be opened for "
-                    + "writing meanwhile; unmount the other, or use --offline")
+                "its flags are not lifted while the tree is mounted twice, or aclfs sandbox run shows it: the file could be opened there for "
+                    + "writing meanwhile; unmount the other mount, or use --offline")
         }
     }
 

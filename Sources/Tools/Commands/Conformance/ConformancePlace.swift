@@ -51,7 +51,7 @@ struct ConformancePlace {
     private static func securelevel(_ mount: MountEntry) -> String? {
         var round = MountRound(timeout: 5000)
         let answer = try? round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
-        guard let answer else { return "the daemon does not tell its securelevel" }
+        guard let answer else { return "the daemon does not report its securelevel" }
         let word = answer.options.first { $0.hasPrefix("securelevel=") }
         return word == nil || word == "securelevel=0" ? nil : "needs securelevel=0: the flag could not be cleared again"
     }

@@ -9,9 +9,9 @@ enum FreeNumbers {
     static func find(from first: UInt32?) throws(RunFailure) -> Numbers {
         if let first {
             guard (1...Numbers.highest).contains(first) else {
-                throw RunFailure("--users \(first): the first number lies between 1 and \(Numbers.highest)")
+                throw RunFailure("--users \(first): the first number must be between 1 and \(Numbers.highest)")
             }
-            if let account = try account(from: first) { throw RunFailure("--users \(first): \(account); name other numbers") }
+            if let account = try account(from: first) { throw RunFailure("--users \(first): \(account); choose other numbers") }
             return Numbers(first: first)
         }
         var next = Numbers.usual
@@ -19,7 +19,7 @@ enum FreeNumbers {
             if try account(from: next) == nil { return Numbers(first: next) }
             next += Numbers.count
         }
-        throw RunFailure("no \(Numbers.count) numbers without accounts from \(Numbers.usual) on; name the first with --users")
+        throw RunFailure("found no \(Numbers.count) free uids and gids from \(Numbers.usual) on; choose the first with --users")
     }
 
     /// The first account among the numbers.

@@ -58,7 +58,7 @@ package enum AclExport {
     private static func macSource(_ request: AclExportRequest, _ complain: @escaping (String) -> Void) throws(ExportFailure)
         -> any ExportSource
     {
-        if request.metadata != nil || request.isNumeric { throw ExportFailure("--from-mac goes with neither --metadata nor --numeric") }
+        if request.metadata != nil || request.isNumeric { throw ExportFailure("--from-mac excludes --metadata and --numeric") }
         let file = try FileSource.open(request.source)
         let source: any ExportSource
         if (try? Syscall.statx(file.rawValue))?.isDirectory == true {

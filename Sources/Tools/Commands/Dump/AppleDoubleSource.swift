@@ -52,7 +52,7 @@ final class AppleDoubleSource: ExportSource {
         let companion: Companion?
         do throws(Errno) { companion = try read(name, path, in: directory) } catch { throw ExportFailure(error.text) }
         guard let companion, let list = try list(companion) else { return nil }
-        guard let kind = companion.kind else { throw ExportFailure("there is no object of this name without '._'") }
+        guard let kind = companion.kind else { throw ExportFailure("there is no object with this name without '._'") }
         return ExportedObject(path: companion.path, kind: kind, list: .entries(list))
     }
 

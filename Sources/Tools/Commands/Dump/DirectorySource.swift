@@ -62,8 +62,8 @@ final class DirectorySource: ExportSource {
             // Records of root's mounts are invisible to other users: the export would state that there are no lists.
             guard geteuid() == 0 else {
                 throw ExportFailure(
-                    "\(name) is on no mount of aclfs, and only root sees all of a backing directory; "
-                        + "--metadata user reads what a mount of yours stored")
+                    "\(name) is not on an aclfs mount, and only root can read all that a backing directory stores; "
+                        + "--metadata user reads what your own mounts stored")
             }
             names = ["trusted.aclfs", "user.aclfs"]
         case let word?: throw ExportFailure("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")

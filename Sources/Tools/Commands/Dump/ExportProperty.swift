@@ -13,7 +13,7 @@ enum ExportProperty: String, CaseIterable {
                 let all = known.map(\.rawValue)
                 let near =
                     nearestWord(to: word.utf8, in: all).map { "; did you mean '\($0)'?" } ?? "; they are \(all.joined(separator: ", "))"
-                throw ExportFailure("--ignore: '\(escapedName(word.utf8))' is no property\(near)")
+                throw ExportFailure("--ignore: '\(escapedName(word.utf8))' is not a property\(near)")
             }
             ignored.insert(property)
         }

@@ -35,7 +35,7 @@ final class SortedSource: ExportSource {
             one.path == other.path ? !one.isUnread && other.isUnread : ExportPath.precedes(one.path, other.path)
         }
         for (item, following) in zip(items, items.dropFirst()) where item.path == following.path && item.isUnread == following.isUnread {
-            throw ExportFailure("\(name): '\(escapedName(item.path))' is there twice")
+            throw ExportFailure("\(name): '\(escapedName(item.path))' appears twice")
         }
         items.reverse()
     }

@@ -77,7 +77,7 @@ final class FileSource: ExportSource {
             do {
                 if let item = try parser.read(line) { waiting.append(item) }
             } catch {
-                let cut = lines.endsCut ? "; the line has no end: the file was cut there" : ""
+                let cut = lines.endsCut ? "; the line is incomplete: the file was truncated there" : ""
                 throw ExportFailure("\(name): \(error.message)\(cut)")
             }
             if let header = parser.header { self.header = header }

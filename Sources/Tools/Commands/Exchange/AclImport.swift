@@ -96,7 +96,7 @@ package enum AclImport {
         var paths: Set<[UInt8]> = []
         while let item = try source.next() {
             if !source.header.isOrdered, !item.isUnread, !paths.insert(item.path).inserted {
-                throw ExportFailure("\(file.name): '\(escapedName(item.path))' is there twice")
+                throw ExportFailure("\(file.name): '\(escapedName(item.path))' appears twice")
             }
             guard case .object(var object) = item else { continue }
             if ignored.contains(.owner) { object.owner = nil }

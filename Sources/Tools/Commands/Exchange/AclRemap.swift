@@ -16,9 +16,9 @@ package enum AclRemap {
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
             let host = SystemNames()
             let (one, other) = (try identity(old, host), try identity(new, host))
-            if one == other { throw TreeRefusal("both are \(one.uuidText)") }
+            if one == other { throw TreeRefusal("OLD and NEW are the same: \(one.uuidText)") }
             switch (Principal(one), Principal(other)) {
-            case (.user, .group), (.group, .user): throw TreeRefusal("one is a user, and the other a group")
+            case (.user, .group), (.group, .user): throw TreeRefusal("OLD and NEW must both be users or both be groups")
             default: break
             }
             return try command.run(tree, RemapChange(old: one, new: other), .all)
@@ -32,12 +32,12 @@ package enum AclRemap {
         let name = prefixed.map { String(text.dropFirst($0.rawValue.count + 1)) } ?? text
         // A number alone may be a user's or a group's.
         let isNumber = name.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "#") }
-        if prefixed == nil, isNumber { throw TreeRefusal("'\(escapedName(word))' may be a user or a group: user:\(name) or group:\(name)") }
+        if prefixed == nil, isNumber { throw TreeRefusal("'\(escapedName(word))' is ambiguous: write user:\(name) or group:\(name)") }
         for kind in prefixed.map({ [$0] }) ?? kinds {
             guard let identity = IdentityMapping.identity(name, kind, host) else { continue }
             switch Principal(identity) {
             case .user(.max), .group(.max): continue
-            case .everyone, .owner, .owningGroup, .nobody: throw TreeRefusal("'\(escapedName(word))' is no user and no group")
+            case .everyone, .owner, .owningGroup, .nobody: throw TreeRefusal("'\(escapedName(word))' is neither a user nor a group")
             case .user, .group, .other: return identity
             }
         }

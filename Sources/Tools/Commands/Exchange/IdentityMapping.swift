@@ -27,7 +27,7 @@ package struct IdentityMapping {
         private static func missing(_ name: ExportedName) -> String {
             let shown = escapedName(name.name.utf8)
             let kind = name.kind?.rawValue
-            return "no \(kind ?? "user or group") '\(shown)' here; --map-\(kind ?? "user") \(shown)=NEW names another"
+            return "no \(kind ?? "user or group") '\(shown)' here; --map-\(kind ?? "user") \(shown)=NEW maps it to another"
         }
     }
 
@@ -43,7 +43,7 @@ package struct IdentityMapping {
     /// - Throws: what is wrong.
     package mutating func add(_ word: String, kind: IdentityKind, host: some IdentityNames) throws(ExportFailure) {
         guard let equals = word.firstIndex(of: "="), equals != word.startIndex, word.index(after: equals) != word.endIndex else {
-            throw ExportFailure("'\(escapedName(word.utf8))' is not OLD=NEW")
+            throw ExportFailure("'\(escapedName(word.utf8))' is not of the form OLD=NEW")
         }
         let (old, new) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
         guard let target = Self.identity(new, kind, host) else {
@@ -63,7 +63,7 @@ package struct IdentityMapping {
         for (index, bytes) in text.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { continue }
             func wrong(_ reason: String) -> ExportFailure { ExportFailure("line \(index + 1): \(reason)") }
-            guard let line = String(validating: bytes, as: UTF8.self) else { throw wrong("no text") }
+            guard let line = String(validating: bytes, as: UTF8.self) else { throw wrong("not UTF-8 text") }
             guard let kind = [IdentityKind.user, .group].first(where: { line.hasPrefix("\($0.rawValue):") }) else {
                 throw wrong("'\(escapedName(bytes.prefix(200)))' begins with neither 'user:' nor 'group:'")
             }

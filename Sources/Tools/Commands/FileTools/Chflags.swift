@@ -30,7 +30,7 @@ package struct ChflagsArguments: Sendable, Hashable {
         }
         parsed.walk = try parsed.walk.checked()
         parsed.paths = files(options.operands.dropFirst(), isEnded: options.isEnded)
-        if parsed.paths.isEmpty { throw UsageError("no file is given behind '\(escapedName(text))'") }
+        if parsed.paths.isEmpty { throw UsageError("no file is given after '\(escapedName(text))'") }
         return parsed
     }
 }
@@ -49,7 +49,7 @@ package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> I
 private func rootsFlags(in changed: FileFlags) -> String? {
     let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)
     guard !words.isEmpty else { return nil }
-    return "\(words.joined(separator: ",")) \(words.count == 1 ? "is" : "are") set and cleared by root only, with CAP_LINUX_IMMUTABLE"
+    return "only root with CAP_LINUX_IMMUTABLE can set and clear \(words.joined(separator: ","))"
 }
 
 /// The same with other files, for tests.

@@ -168,7 +168,7 @@ private final class Chmod<Files: ToolFiles> {
     ) {
         if !arguments.isOffline, !arguments.isQuiet, !isMounted(object.device), !hasNotedKernel {
             hasNotedKernel = true
-            sink.complain("chmod: note: \(escapedName(path)) is on no mount of aclfs: the kernel alone enforces its mode")
+            sink.complain("chmod: note: \(escapedName(path)) is not on an aclfs mount: only the kernel enforces its mode")
         }
         let mode = change.applied(to: object.mode, isDirectory: object.isDirectory, umask: umask)
         let asked = change.applied(to: object.mode & ~ModeWriting.setIDBits, isDirectory: object.isDirectory, umask: umask)

@@ -100,7 +100,7 @@ package struct ChmodArguments: Sendable, Hashable {
         }
         parsed.paths = files(rest, isEnded: isEnded)
         if parsed.paths.isEmpty {
-            throw UsageError("no file is given" + (verb.map { " behind '\(escapedName($0))'" } ?? ""))
+            throw UsageError("no file is given" + (verb.map { " after '\(escapedName($0))'" } ?? ""))
         }
         return parsed
     }
@@ -129,7 +129,7 @@ package struct ChmodArguments: Sendable, Hashable {
 
         func next(_ what: String) throws(UsageError) -> [UInt8] {
             guard let argument = rest.popFirst() else {
-                throw UsageError("\(what) is missing behind '\(escapedName(verb))'")
+                throw UsageError("\(what) is missing after '\(escapedName(verb))'")
             }
             return argument
         }

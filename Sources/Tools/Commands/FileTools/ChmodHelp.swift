@@ -4,9 +4,9 @@ import ACLFormats
 enum ChmodHelp {
     static var text: String {
         [
-            ChmodArguments.usage, "", changes, "", options, "", who, "", "Rights, by what needs them:", "",
-            HelpTable.text(rights), "", "Sets of rights, kept as their rights:", "", HelpTable.text(sets), "",
-            "What inherits an entry of a directory:", "", HelpTable.text(flags),
+            ChmodArguments.usage, "", changes, "", options, "", who, "", "Rights, with the commands that need them:", "",
+            HelpTable.text(rights), "", "Sets of rights, stored as the rights that they contain:", "", HelpTable.text(sets), "",
+            "Inheritance flags, and what inherits an entry that has them:", "", HelpTable.text(flags),
             "  aclfs chmod +a \"group:staff allow read_set,search,file_inherit\" folder", "",
             "aclfs explain --as bob read plans says what is decided, and why.",
         ].joined(separator: "\n")
@@ -30,7 +30,7 @@ enum ChmodHelp {
                           aclfs chmod -a# 1 plans
           =a# N ENTRY     replaces entry N
                           aclfs chmod =a# 0 "bob allow read" plans
-          -E              replaces the list by standard input, one entry a line,
+          -E              replaces the list with standard input, one entry a line,
                           at most 126 and 4095 bytes;
                           a first line '!#acl 1 no_inherit' keeps out entries
                           from above, and '!#acl 1' lets them in again
@@ -41,7 +41,7 @@ enum ChmodHelp {
                           aclfs chmod -I plans
           -N              removes the list
                           aclfs chmod -RN folder
-          -C              tests the order; as on macOS the status is 1 if it is right
+          -C              tests for canonical order; as on macOS, status 1 means yes
                           aclfs chmod -Cv plans
         """
 
@@ -52,17 +52,17 @@ enum ChmodHelp {
           -h, --no-dereference  changes a link itself
           -f, --quiet           is silent about what the system refuses
           -v, --verbose         names what is changed; -vv also modes
-          --offline             a MODE also of what lies on no mount
-          --                    ends the options, before or behind the change
+          --offline             sets a MODE also on files that are not on a mount
+          --                    ends the options, before or after the change
         """
 
     private static let who = """
         ENTRY is 'WHO allow|deny WORD,WORD...', or a line of aclfs ls -le. WHO is:
 
           bob                   a user, or a group if there is no such user
-          user:bob, group:eng   the one or the other
+          user:bob, group:eng   a user, a group
           user:1500, group:20   by number
-          mary jones:allow:read a name with a blank takes colons
+          mary jones:allow:read a name with a space needs colons
           owner@, group@        the object's owner, the members of its group
           everyone, everyone@   all users
           FFFFEEEE-DDDD-...     a UUID, as aclfs ls -le shows an unknown WHO
@@ -137,13 +137,13 @@ enum ChflagsHelp {
           -f, --quiet           is silent about what the system refuses
           -v, --verbose         names what is changed; -vv also the flags
           -x                    stays on one file system
-          --                    ends the options, before or behind FLAGS
+          --                    ends the options, before or after FLAGS
         """
     }
 
     static let words: [(String, String)] = [
         ("uchg", "not changed, moved or removed, even by root: aclfs chflags uchg plans"),
-        ("uappnd", "it only grows: aclfs chflags uappnd log"),
+        ("uappnd", "can only grow: aclfs chflags uappnd log"),
         ("nodump", "left out of backups: aclfs chflags nodump build"),
         ("opaque", "no effect, kept for macOS: aclfs chflags opaque folder"),
         ("hidden", "hidden by the Finder of macOS: aclfs chflags hidden notes"),
@@ -165,13 +165,13 @@ enum LsHelp {
           -@                   extended attributes, with -l: aclfs ls -l@ plans
           -d, --directory      a directory itself: aclfs ls -led folder
           -a, --all            names that begin with a dot; -A without . and ..
-          -n                   numbers and UUIDs instead of names; has -l
+          -n                   numbers and UUIDs instead of names; implies -l
           -h, --human-readable sizes with units: aclfs ls -lh folder
-          -t                   the last modified first
-          -S                   the largest first
-          -r, --reverse        the other way round: aclfs ls -ltr folder
+          -t                   most recently modified first
+          -S                   largest first
+          -r, --reverse        reversed: aclfs ls -ltr folder
           -R, --recursive      also all below: aclfs ls -leR folder
-          -L, --dereference    what links lead to
-          -1                   one name a line, as always
+          -L, --dereference    the targets of links
+          -1                   one name a line (always so)
         """
 }

@@ -66,11 +66,11 @@ private func identity(of asked: OwnerArguments.NewOwner, _ accounts: some Accoun
     case .group(let name): return try identity(named: name, .group, accounts)
     case .uuid(let text):
         guard let identity = GUID(uuidText: text) else {
-            throw UsageError("'\(escapedName(text))' is no UUID; --user and --group take names and numbers")
+            throw UsageError("'\(escapedName(text))' is not a UUID; --user and --group take names and numbers")
         }
         switch Principal(identity) {
         case .everyone, .owner, .owningGroup: throw UsageError("\(identity.uuidText) stands for no single user or group, and cannot own")
-        case .user(.max), .group(.max): throw UsageError("\(identity.uuidText) stands for no user and no group, and cannot own")
+        case .user(.max), .group(.max): throw UsageError("\(identity.uuidText) stands for neither a user nor a group, and cannot own")
         case .user, .group, .nobody, .other: return identity
         }
     }
@@ -86,7 +86,7 @@ private func identity(
         throw UsageError("\(role) '\(escapedName(name))': the account databases do not answer: \(error.text)")
     }
     guard let found else { throw UsageError("no \(role) '\(escapedName(name))'") }
-    if found == .everyone { throw UsageError("everyone is no group that can own; name a user or a group") }
+    if found == .everyone { throw UsageError("everyone is not a group that can own objects; name a user or a group") }
     return found
 }
 

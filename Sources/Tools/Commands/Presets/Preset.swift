@@ -1,7 +1,7 @@
 import ACLFormats
 import Authorization
 
-/// A folder of a kind that people ask for: its entries and its mode (docs/guide/presets.md).
+/// A ready-made folder: its entries and its mode (docs/guide/presets.md).
 enum Preset: String, CaseIterable {
     case dropBox = "drop-box"
     case appendOnly = "append-only"

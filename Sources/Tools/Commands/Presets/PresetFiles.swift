@@ -23,7 +23,7 @@ struct PresetFiles {
             made += "/" + name
             // Of another user's making it is refused when a file is made or read there.
             if mkdir(made, 0o700) != 0, errno != EEXIST {
-                throw TreeRefusal("\(escapedName(made.utf8)): \(Errno(rawValue: errno).text); --undo-file names another place")
+                throw TreeRefusal("\(escapedName(made.utf8)): \(Errno(rawValue: errno).text); name another place with --undo-file")
             }
         }
         directory = Array(path.utf8)
@@ -38,7 +38,9 @@ struct PresetFiles {
     /// - Returns: the path of the next file for a directory.
     func next(_ identity: TreeIdentity) throws(TreeRefusal) -> [UInt8] {
         let last = numbers(identity).last ?? 0
-        guard last < Self.most else { throw TreeRefusal("\(escapedName(directory)) has \(Self.most) undo files of this directory") }
+        guard last < Self.most else {
+            throw TreeRefusal("\(escapedName(directory)) has \(Self.most) undo files of this directory, the most possible; use --undo-file")
+        }
         return path(identity, last + 1)
     }
 

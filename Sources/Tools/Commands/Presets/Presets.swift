@@ -85,7 +85,7 @@ package enum Presets {
             let tree = try TreeCommand(name: "preset undo", options: options, operand: directory, sink: sink).tree(needsDirectory: true)
             guard let file = try PresetFiles().newest(of: tree) else {
                 throw TreeRefusal(
-                    "no preset of this user is known for \(escapedName(directory)); aclfs restore undoes one with --undo-file")
+                    "this user has no preset to undo on \(escapedName(directory)); if it was applied with --undo-file, use aclfs restore")
             }
             let status = Restore.perform(
                 RestoreRequest(
@@ -115,6 +115,6 @@ package enum Presets {
     private static func preset(_ name: String) throws(TreeRefusal) -> Preset {
         if let preset = Preset(rawValue: name) { return preset }
         let near = nearestWord(to: name.utf8, in: names).map { "; did you mean '\($0)'?" } ?? ""
-        throw TreeRefusal("'\(escapedName(name.utf8))' is no preset\(near) (\(names.joined(separator: ", ")))")
+        throw TreeRefusal("'\(escapedName(name.utf8))' is not a preset\(near) (\(names.joined(separator: ", ")))")
     }
 }

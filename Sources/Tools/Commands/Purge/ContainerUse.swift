@@ -63,6 +63,6 @@ struct ContainerUse {
         for view in views where names.suffix(view.container.count) == view.container[...] {
             uses += MountHolders(of: view.mount).processLines
         }
-        return uses + unknown.map { "  it cannot be known whether a view is: \($0)" }
+        return uses + unknown.map { "  unknown whether a view uses it: \($0)" }
     }
 }

@@ -27,7 +27,7 @@ package enum Purge {
         for operand in operands {
             let use = uses[operand.mount.id] ?? ContainerUse(of: operand.mount)
             if use.isRefused, uses.isEmpty {
-                report.note("purge: views are not looked at: only root and the user who mounted may ask for them")
+                report.note("purge: sandbox views are not checked: only root and the user who mounted may ask for them")
             }
             uses[operand.mount.id] = use
             PurgeWalk(report, request, use).run(operand.node, operand.path)

@@ -25,7 +25,7 @@ package enum Explain {
     /// - Returns: the exit status: 0 allowed, 1 denied, 2 no answer.
     package static func perform(_ arguments: ExplainRequest) -> Int32 {
         do throws(ControlError) {
-            guard arguments.whoCan || !arguments.isRecursive else { throw ControlError("-R belongs to --who-can") }
+            guard arguments.whoCan || !arguments.isRecursive else { throw ControlError("-R needs --who-can") }
             if arguments.last { return try last(arguments) }
             if arguments.whoCan { return try whoCan(arguments) }
             return try explain(arguments)

@@ -51,7 +51,7 @@ package enum StatusReport {
             // A relative path of the options means nothing here.
             profile.name.map { $0.contains("/") ? profile.file ?? $0 : $0 }, profile.bundle.map { "bundle \($0)" },
             profile.home.map { "home \(String(decoding: $0, as: UTF8.self))" }, profile.layout.map { "layout \($0)" },
-            profile.closed.map { "nothing passes (\($0))" },
+            profile.closed.map { "nothing is allowed (\($0))" },
         ]
         return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
     }

@@ -23,7 +23,7 @@ enum FindingKind: Int, CaseIterable {
     var title: String {
         switch self {
         case .worldWritable: "Everyone may write"
-        case .shadowingDeny: "A deny stands before an allow that it cuts"
+        case .shadowingDeny: "A deny before an allow that it restricts"
         case .uselessDeny: "A deny without effect: an earlier entry allows it"
         case .unusualOrder: "Entries in another order than aclfs chmod keeps"
         case .unknownIdentity: "Identities without an account or group"

@@ -100,11 +100,11 @@ struct ReportPage {
     private mutating func notes() {
         html.add("<section aria-label=\"About this report\"><p>")
         html.add(
-            "Folders whose contents agree are one line with the number of these. A right counts only where the folders above may be searched. "
+            "Folders with equal permissions are one line with their number. A right counts only where the folders above may be searched. "
         )
         html.add("A group stands for its members whom nothing else names; everyone, for callers whom no entry, owner or group names. ")
         html.add(
-            "Root is left out: it may do nearly everything. &ldquo;Partly&rdquo; is a right to a part of it, such as to list a folder ")
+            "Root is left out: it may do nearly everything. &ldquo;Partly&rdquo; means some of the rights, such as to list a folder ")
         html.add("but not to enter it.</p>\n")
         for note in report.notes {
             html.add("<p>")
@@ -150,7 +150,7 @@ struct ReportPage {
             }
             if item.objects > item.topmost {
                 html.add("<p>")
-                html.add(text: "\(PlaceText.counted(item.objects - item.topmost, "object")) below these not listed.")
+                html.add(text: "Not listed: \(PlaceText.counted(item.objects - item.topmost, "object")) below these.")
                 html.add("</p>")
             }
             html.add("</details>\n")

@@ -30,16 +30,16 @@ struct MountedPlace {
             notes.append(
                 "Decided as on the mount \(mountpoint), with its options \(escapedText(answer.options.joined(separator: ", ").utf8)).")
             if answer.options.contains(where: { $0.hasPrefix("identities=") }) {
-                notes.append("UUIDs from elsewhere stand for users and groups on this mount (identities=), and here for no caller.")
+                notes.append("This mount maps UUIDs from elsewhere to users and groups (identities=); this report does not.")
             }
-            if answer.sandbox != nil { notes.append("A profile confines this mount further, and is no part of this report.") }
+            if answer.sandbox != nil { notes.append("A profile confines this mount further; this report does not take it into account.") }
         } catch {
             let flags = try Syscall.fstatvfs(top.rawValue).flags
             (volume.isReadOnly, volume.forbidsExecution) = (flags & 1 != 0, flags & 8 != 0)
             let why =
                 [Errno.perm.name, Errno.acces.name].contains(error.code)
                 ? "Only root and the user who mounted may know its options" : "Its options are not known (\(error.message))"
-            notes.append("Decided as on the mount \(mountpoint). \(why): this report supposes the defaults, and ro and noexec as they are.")
+            notes.append("Decided as on the mount \(mountpoint). \(why): this report assumes the defaults, and ro and noexec as they are.")
         }
     }
 
@@ -53,7 +53,7 @@ struct MountedPlace {
         let files = LinuxFiles()
         while !status.isMountRoot {
             guard let (above, itsStatus) = Self.directory(above: node, files), let number = try? reader.read(above, itsStatus) else {
-                notes.append("A directory above is not readable: this report supposes that everyone may come as far as the next one.")
+                notes.append("A directory above is not readable: this report assumes that everyone can reach the one below it.")
                 break
             }
             (node, status) = (above, itsStatus)

@@ -31,9 +31,9 @@ package enum Report {
     /// - Returns: the exit status: 0, 1 if something could not be read, 2 if there is no report.
     package static func perform(_ request: ReportRequest, sink: OutputSink = .standard) -> Int32 {
         do throws(TreeRefusal) {
-            if request.isForced, request.output == nil { throw TreeRefusal("--force belongs to --output") }
+            if request.isForced, request.output == nil { throw TreeRefusal("--force needs --output") }
             if request.output == nil, !request.json, isatty(STDOUT_FILENO) == 1 {
-                throw TreeRefusal("a page is no text for a terminal: name a file with --output, or redirect the output")
+                throw TreeRefusal("a page is not for a terminal: name a file with --output, or redirect the output")
             }
             // Before the walk, which may take long.
             let file = try request.output.map { (path) throws(TreeRefusal) in try ReportFile(path, replaces: request.isForced) }

@@ -33,7 +33,7 @@ package enum SandboxCheck {
         } catch { return refuse(error, name, arguments.json) }
         let paths = arguments.paths.map { $0.pathNames }
         for (path, word) in zip(paths, arguments.paths) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
-            printError("aclfs: \(escapedName(word)): a path from the mount's top may not hold . or ..")
+            printError("aclfs: \(escapedName(word)): a path from the mount's top may not contain . or ..")
             return 2
         }
         for (path, word) in zip(paths, arguments.paths) where table[table.zone(of: path)].kind == .outside {
@@ -85,7 +85,7 @@ package enum SandboxCheck {
     }
 
     private static func show(_ profile: SandboxProfile, _ table: ZoneTable, _ paths: [[[UInt8]]], isVerbose: Bool) {
-        line("profile \(escapedName(profile.name.utf8)) is good")
+        line("profile \(escapedName(profile.name.utf8)) is valid")
         for warning in profile.entitlements.warnings { line("warning: \(escapedName(warning.description.utf8))") }
         if isVerbose {
             for key in profile.entitlements.notAboutFiles { line("\(escapedName(key.utf8)): not about files, not enforced") }

@@ -44,7 +44,7 @@ package enum SandboxGrants {
                 let answer = try ask(place.location, isCheck: true)
                 // It would grant the place instead.
                 if arguments.follow, !answer.follows {
-                    throw ControlError("the daemon of this mount is older and knows no --follow; mount anew with this aclfs")
+                    throw ControlError("the daemon of this mount is older and has no --follow; unmount, and mount again with this aclfs")
                 }
             } name: {
                 $0.path

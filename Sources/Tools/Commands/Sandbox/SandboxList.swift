@@ -24,7 +24,7 @@ package enum SandboxList {
                 isGood = false
                 members += [.init("good", .bool(false)), .init("error", .string(error.description))]
                 printError("aclfs: \(error)")
-                remark = "  (not good)"
+                remark = "  (not valid)"
             }
             profiles.append(.object(members))
             if !json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }

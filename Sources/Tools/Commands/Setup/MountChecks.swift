@@ -39,6 +39,6 @@ enum MountChecks {
         if words.isEmpty { return nil }
         return .note(
             place, "an aclfs mount with \(words.map { "\($0): \(IgnoredRulesWarning.meaning(of: $0))" }.joined(separator: "; "))",
-            do: "if rules are to hold there, mount it without (docs/reference/mounting.md)")
+            do: "to enforce permissions there, mount it without noacl and noowners (docs/reference/mounting.md)")
     }
 }

@@ -29,16 +29,16 @@ enum SourceChecks {
     private static func reach(_ path: String, _ shown: String, _ mountpoint: String?) -> Finding {
         let place = mountpoint.flatMap { try? MountPath.resolved($0, role: "mount point") } ?? mountpoint ?? ""
         let reach = SourceReach(source: path, mountpoint: place.isEmpty ? "/proc/self/none" : place)
-        if !reach.isOpenToOthers { return .fine(shown, "reachable past the mount by \(reach.description)") }
+        if !reach.isOpenToOthers { return .fine(shown, "reachable without the mount by \(reach.description)") }
         return .note(
-            shown, "reachable past the mount by \(reach.description): these are not judged there",
+            shown, "reachable without the mount by \(reach.description), whom aclfs does not restrict there",
             do: "\(hiding(path)), or mount it over itself: aclfs mount \(shellWord(path)) \(shellWord(path))")
     }
 
     /// How to keep others out. Not by the mode of the source, which is the mode of the share's top.
     private static func hiding(_ path: String) -> String {
         let parent = MountPath.directory(of: path)
-        if isMade(parent, for: path) { return "chmod 0700 \(shellWord(parent)), in which nothing else is" }
+        if isMade(parent, for: path) { return "chmod 0700 \(shellWord(parent)), which holds nothing else" }
         return "put it into a directory of mode 0700 (install -d -m 0700)"
     }
 
@@ -107,13 +107,13 @@ enum SourceChecks {
             shown,
             "its settings are \(words.joined(separator: " and ")), for each mount of it: "
                 + words.map(IgnoredRulesWarning.meaning(of:)).joined(separator: "; "),
-            do: "if rules are to hold there: aclfs volume --reset \(shown)")
+            do: "to enforce permissions there: aclfs volume --reset \(shown)")
     }
 
     private static func shared(_ path: String, _ shown: String) -> Finding? {
         guard SharedFileSystem.holds(path) else { return nil }
         return .note(
             shown, "other hosts or programs may change its file system",
-            do: "docs/reference/mounting.md, \"Several hosts\", says what is exact then")
+            do: "docs/reference/mounting.md, \"Several hosts\", says what that changes")
     }
 }

@@ -14,9 +14,9 @@ enum SystemChecks {
         let running = KernelRelease.running
         let version = "Linux \(running.major).\(running.minor)"
         let features = [
-            (KernelRelease(6, 5), "a dead mount is replaced without a moment in which names vanish"),
-            (KernelRelease(6, 9), "data goes past the daemon (passthrough)"),
-            (KernelRelease(6, 16), "names and attributes are kept for long (epoch)"),
+            (KernelRelease(6, 5), "a dead mount is replaced without names vanishing for a moment"),
+            (KernelRelease(6, 9), "data bypasses the daemon (passthrough)"),
+            (KernelRelease(6, 16), "names and attributes stay cached for long (epoch)"),
         ]
         let missing = features.filter { running < $0.0 }.map { "from \($0.0.major).\($0.0.minor) on \($0.1)" }
         if missing.isEmpty { return .fine("kernel", "\(version), with all that aclfs uses") }
@@ -90,7 +90,7 @@ enum SystemChecks {
             access("/etc/apparmor.d/fusermount3", F_OK) == 0
         else { return nil }
         return .note(
-            "AppArmor", "has a profile of fusermount3, which allows some mount points only",
-            do: "if fusermount3 is refused: add the place to /etc/apparmor.d/local/fusermount3 (docs/reference/mounting.md)")
+            "AppArmor", "has a profile for fusermount3 that allows only some mount points",
+            do: "if fusermount3 is refused: add the mount point to /etc/apparmor.d/local/fusermount3 (docs/reference/mounting.md)")
     }
 }

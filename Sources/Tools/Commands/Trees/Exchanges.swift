@@ -17,7 +17,7 @@ extension ToolFiles {
             value = nil
         }
         guard let value else { return try acl(of: node, names: names) }
-        guard let record = ExchangeRequest.record(reading: value) else { throw .text("\(ExchangeRequest.attribute) is no list") }
+        guard let record = ExchangeRequest.record(reading: value) else { throw .text("\(ExchangeRequest.attribute) is not a list") }
         return record.acl
     }
 

@@ -21,7 +21,7 @@ package enum AttributeFailure: Error {
         case .system(.opnotsupp): "not on an aclfs mount, or ACLs are disabled there"
         case .system(let errno): errno.text
         case .noEffect(let text), .refused(let text): text
-        case .changedMeanwhile: "other programs change it all the time: tried \(ChangeTries.most) times, and changed nothing"
+        case .changedMeanwhile: "other programs keep changing it: gave up after \(ChangeTries.most) tries, and changed nothing"
         case .record(let problem): "its record cannot be read: \(problem.message)"
         case .text(let text): "unexpected answer of the file system: \(text)"
         }

@@ -47,7 +47,7 @@ extension TreeState {
     private static func list(_ json: JSON) throws(UndoProblem) -> ACL? {
         if case .null = json { return nil }
         guard let bytes = json.string.flatMap({ Base64.decode($0.utf8) }) else { throw UndoProblem("list_b64 is not in base64") }
-        do { return try MetadataRecord(decoding: bytes).acl } catch { throw UndoProblem("the list is none: \(error.message)") }
+        do { return try MetadataRecord(decoding: bytes).acl } catch { throw UndoProblem("the list is malformed: \(error.message)") }
     }
 }
 
@@ -66,7 +66,7 @@ extension Owners {
         else { throw UndoProblem("no uid and gid") }
         func identity(_ name: String) throws(UndoProblem) -> GUID? {
             guard let member = json[name] else { return nil }
-            guard let guid = member.string.flatMap({ GUID(uuidText: $0) }) else { throw UndoProblem("\(name) is no UUID") }
+            guard let guid = member.string.flatMap({ GUID(uuidText: $0) }) else { throw UndoProblem("\(name) is not a UUID") }
             return guid
         }
         self.init(uid: uid, gid: gid, owner: try identity("owner"), group: try identity("group"))
@@ -87,7 +87,7 @@ extension BackingAttributes {
         for value in [access, standard] {
             guard let value else { continue }
             do throws(PosixWireError) { _ = try PosixList(PosixWire.entries(value.span.bytes)) } catch {
-                throw UndoProblem("the POSIX ACL is none: \(error.message)")
+                throw UndoProblem("the POSIX ACL is malformed: \(error.message)")
             }
         }
     }

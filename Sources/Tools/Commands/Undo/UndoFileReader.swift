@@ -20,7 +20,7 @@ struct UndoFileReader {
         } catch {
             switch error {
             case .loop: throw UndoProblem("a symbolic link, which is not followed")
-            case .inval: throw UndoProblem("no regular file")
+            case .inval: throw UndoProblem("not a regular file")
             default: throw UndoProblem(error.text)
             }
         }

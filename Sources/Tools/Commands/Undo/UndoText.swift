@@ -39,7 +39,7 @@ extension UndoHeader {
     /// The line of the file, with its line feed.
     var line: [UInt8] { JSONText.write(json) + [0x0A] }
 
-    static let missing = UndoProblem("no undo file of aclfs")
+    static let missing = UndoProblem("not an undo file of aclfs")
 
     /// - Parameter line: the first line of a file.
     /// - Throws: it is no header.

@@ -23,7 +23,7 @@ final class RunDirectory {
                 "\(escapedName(other)) is of another run; if none is at work, it was killed: clear the flags below it and remove it")
         }
         do throws(Errno) { try Syscall.mkdirat(parent, name, mode: 0o700) } catch {
-            throw RunFailure(error == .rofs ? "is mounted read-only; a run needs to write" : "nothing can be made there: \(error)")
+            throw RunFailure(error == .rofs ? "is mounted read-only; a run needs to write" : "nothing can be created there: \(error)")
         }
         do throws(Errno) {
             directory = try Syscall.openat(parent, name, OpenFlag.readOnly | OpenFlag.directory | OpenFlag.noFollow)
@@ -41,11 +41,11 @@ final class RunDirectory {
             status = try Syscall.statx(directory.rawValue)
         } catch {
             try? Syscall.unlinkat(parent, name, flags: AtFlag.removeDirectory)
-            throw RunFailure("root cannot change what it made there: \(error)")
+            throw RunFailure("root cannot change what it created there: \(error)")
         }
         if status.uid != 0 || status.mode & 0o777 != 0o755 {
             try? Syscall.unlinkat(parent, name, flags: AtFlag.removeDirectory)
-            throw RunFailure("what root makes there belongs to uid \(status.uid); a run needs a mount on which root is root")
+            throw RunFailure("what root creates there belongs to uid \(status.uid); a run needs a mount on which root is root")
         }
     }
 
@@ -55,7 +55,7 @@ final class RunDirectory {
             throw RunFailure(
                 error == .exist
                     ? "\(name) is there already: another process changes the directory of the run"
-                    : "\(name) cannot be made: \(error)")
+                    : "\(name) cannot be created: \(error)")
         }
         made.insert(Array(name.utf8))
         do throws(Errno) {

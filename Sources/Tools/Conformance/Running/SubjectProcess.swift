@@ -23,7 +23,7 @@ final class SubjectProcess {
         } catch { throw RunFailure("a process for uid \(subject.uid) cannot be started: \(error)") }
         let answer = try receive("start")
         guard answer.word == "ready" else {
-            throw RunFailure("uid \(subject.uid) cannot be taken on: \(answer.word)")
+            throw RunFailure("cannot act as uid \(subject.uid): \(answer.word)")
         }
     }
 

@@ -18,7 +18,7 @@ package struct ControlError: Error, Sendable {
 
     /// For a message: an answer lacks what this version needs.
     package static let notUnderstood =
-        "the daemon's answer is not understood; the daemon may be of another version of aclfs: unmount and mount anew"
+        "cannot understand the daemon's answer; the daemon may be of another version of aclfs: unmount and mount again"
 }
 
 /// A connection to the daemon of one mount.

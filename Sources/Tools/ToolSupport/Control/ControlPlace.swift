@@ -78,7 +78,7 @@ package enum ControlPlace {
         guard error == .perm else { return "\(place.path): \(error)" }
         guard let (_, status) = try? found(place) else { return "\(place.path) is a mount that another user serves" }
         if status.uid != geteuid() { return "\(place.path) belongs to user \(status.uid), who could answer in place of the daemon" }
-        if !status.isDirectory { return "\(place.path) is no directory" }
+        if !status.isDirectory { return "\(place.path) is not a directory" }
         return "others may write in \(place.path)"
     }
 

@@ -124,7 +124,7 @@ struct VolumeArguments: ParsableCommand {
 
 struct PresetApplyArguments: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "aclfs preset apply", abstract: "Makes a directory, with all in it, a folder of a kind that people ask for.",
+        commandName: "aclfs preset apply", abstract: "Turns a directory, with everything in it, into a ready-made folder.",
         usage: "aclfs preset apply [--group GROUP] \(treeUsage) PRESET DIRECTORY",
         discussion: """
             The entries of the preset take the place of all entries of the directory, which also gets a mode and inherits nothing from above \

@@ -19,7 +19,7 @@ enum Usage {
         ("explicit", "make inherited entries explicit", "explicit -R folder"),
         ("strip", "remove entries of a tree", "strip -R --inherited folder"),
         ("copy-mode", "owner, group and mode to all below", "copy-mode --keep-execute folder"),
-        ("preset", "folders of kinds that people ask for", "preset show team-share"),
+        ("preset", "ready-made folders", "preset show team-share"),
         ("volume", "settings of a backing directory for each mount", "volume /srv/back/share noacl"),
         ("restore", "undo a command that wrote an undo file", "restore /srv/back/import.undo"),
         ("explain", "whether an operation is allowed, and why", "explain --as bob open-write plans"),

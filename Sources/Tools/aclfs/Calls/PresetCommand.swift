@@ -1,7 +1,7 @@
 import Commands
 import ToolSupport
 
-/// `aclfs preset`: folders of kinds that people ask for.
+/// `aclfs preset`: ready-made folders.
 enum PresetCommand {
     private static let words = ["apply", "show", "undo"]
 
