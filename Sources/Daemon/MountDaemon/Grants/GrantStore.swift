@@ -158,3 +158,9 @@ struct GrantStore: Sendable {
         try Syscall.fsync(descriptor)
     }
 }
+
+/// Why grants cannot be read, stored or applied.
+struct GrantProblem: Error {
+    var errno: Errno
+    var message: String
+}

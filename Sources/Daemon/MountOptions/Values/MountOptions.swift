@@ -1,4 +1,5 @@
 import Authorization
+import SandboxPolicy
 
 /// Everything that `-o` can say (docs/reference/mounting.md "Options"), with what holds if nothing is said.
 public struct MountOptions: Sendable {
@@ -75,4 +76,80 @@ extension MountOptions {
 
     /// What `kernel_features` can hide, each with a minus before it.
     static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify"]
+}
+
+/// What `-o` says of a sandbox. The command that mounts reads the profile; the daemon gets it compiled.
+public struct SandboxWords: Sendable, Hashable {
+    /// An installed name, or with a slash a path.
+    public var profile: String?
+    public var bundle: String?
+    /// As it was said: names from the mount's top, or a path through the mount point.
+    public var home: String?
+    public var layout: ContainerLayout?
+
+    public init(profile: String? = nil, bundle: String? = nil, home: String? = nil, layout: ContainerLayout? = nil) {
+        (self.profile, self.bundle, self.home, self.layout) = (profile, bundle, home, layout)
+    }
+}
+
+extension ValueForm<String> {
+    static var profile: ValueForm {
+        .text("an installed profile's name (aclfs sandbox list), or a path with a slash") { !$0.isEmpty }
+    }
+
+    static var bundleIdentifier: ValueForm {
+        .text("a bundle identifier such as org.example.App") { ContainerLayout.isIdentifier($0) }
+    }
+
+    static var home: ValueForm {
+        .text("a directory's path from the mount's top, without . and ..") { text in
+            let names = text.split(separator: "/")
+            return !text.isEmpty && !names.contains(".") && !names.contains("..") && !text.utf8.contains(0)
+        }
+    }
+}
+
+/// What `-o` says about the log of decisions (docs/reference/audit.md).
+public struct AuditWords: Sendable, Hashable {
+    public enum Mode: String, Sendable, CaseIterable { case off, denied, all }
+
+    public var mode = Mode.off
+    /// An absolute path.
+    public var log: String?
+    /// Lines in a second.
+    public var limit: UInt32 = 1000
+    /// Lines about one user in a second.
+    public var userLimit: UInt32 = 10
+}
+
+extension ValueForm<UInt32> {
+    static var linesInASecond: ValueForm { .number(1...1_000_000, called: "a number of lines in a second") }
+}
+
+extension MountOptions {
+    /// How long the kernel may answer by itself (docs/internals/coherence.md).
+    public enum CacheMode: Sendable, Hashable {
+        case auto
+        case strict
+        case exclusive
+        case seconds(UInt32)
+    }
+}
+
+extension ValueForm<MountOptions.CacheMode> {
+    static var cacheMode: ValueForm {
+        let named: KeyValuePairs<String, MountOptions.CacheMode> = ["auto": .auto, "strict": .strict, "exclusive": .exclusive]
+        let names = Array(named)
+        return ValueForm(
+            words: names.map(\.key), other: "a number of seconds up to 3600",
+            read: { text in
+                if let name = names.first(where: { $0.key == text }) { return name.value }
+                guard let seconds = UInt32(text), seconds <= 3600 else { return nil }
+                return .seconds(seconds)
+            },
+            write: { mode in
+                if case .seconds(let seconds) = mode { return String(seconds) }
+                return names.first { $0.value == mode }?.key
+            })
+    }
 }

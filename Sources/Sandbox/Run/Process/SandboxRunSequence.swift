@@ -151,3 +151,38 @@ package enum SandboxRunSequence {
         return supervisor.wait()
     }
 }
+
+/// The user and mount namespace in which the paths are hidden.
+enum SandboxRunNamespaces {
+    /// - Throws: the kernel refuses the namespaces.
+    static func enterFirst() throws(SandboxRunFailure) {
+        let (uid, gid) = (geteuid(), getegid())
+        do throws(Errno) {
+            try Syscall.chdir("/")
+            // The kernel refuses it under a changed root (chroot), whose mount table may be incomplete.
+            try Syscall.unshare(NamespaceKind.user | NamespaceKind.mount)
+            try Syscall.mapOnly(uid: uid, gid: gid)
+            // No later mount of outside propagates into it.
+            try Syscall.mount(
+                source: nil, target: "/", type: nil, flags: MountFlag.recursive | MountFlag.makePrivate)
+        } catch { throw NamespaceSettings.failure("cannot make a user and a mount namespace", error) }
+    }
+}
+
+/// The command line of `aclfs sandbox run`, as bytes.
+package struct SandboxRunRequest {
+    package var profile: [UInt8]
+    package var bundle: [UInt8]?
+    package var home: [UInt8]?
+    package var layout: [UInt8]?
+    package var mount: [UInt8]?
+    /// The program and its arguments.
+    package var command: [[UInt8]]
+
+    package init(
+        profile: [UInt8], bundle: [UInt8]?, home: [UInt8]?, layout: [UInt8]?, mount: [UInt8]?, command: [[UInt8]]
+    ) {
+        (self.profile, self.bundle, self.home) = (profile, bundle, home)
+        (self.layout, self.mount, self.command) = (layout, mount, command)
+    }
+}
