@@ -154,7 +154,7 @@ struct AclExportTests {
         #expect(try shell("\"$A\" acl diff --offline --ignore mode one/f two/f 2>&1; \"$A\" acl diff --offline one one").status == 0)
         for (words, reason) in [
             ("one none", "No such file"), ("--ignore mod one two", "did you mean 'mode'"),
-            ("one <(\"$A\" acl export --offline one | head -n 9)", "cut"),
+            ("one <(\"$A\" acl export --offline one | head -n 9)", "truncated"),
             ("- -", "standard input is one export"),
             ("one <(printf '# aclfs: export 1\\n# file: ../x\\n# kind: file\\n# end: 1\\n')", "must be relative"),
         ] {
@@ -274,7 +274,7 @@ struct AclExportTests {
         #expect(run.status == 1, "\(run)")
         for line in [
             "d/f: ", "/d: is a symlink, and the export states a directory", "kind: is a file, and the export states a directory",
-            "gone: No such file", "linked: has 2 names, 1 of them",
+            "gone: No such file", "linked: has 2 hard links, 1 of them",
         ] { #expect(run.output.contains(line), "\(line) is not in \(run)") }
         let modes = try must("cd \"$M\" && stat -c '%n %a' other/f kind linked victim")
         #expect(modes == "other/f 644\nkind 644\nlinked 644\nvictim 777")
