@@ -12,6 +12,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+// Tests are compiled without debug information, and without a compiler of their own for the interface of a module that nobody imports: a fifth
+// of the processor's time less. A failed expectation names its line all the same, a trap in a test its function. ACLFS_DEBUG=1 gives a
+// debugger what it needs.
+let test: [SwiftSetting] =
+    strict
+    + (Context.environment["ACLFS_DEBUG"] == nil
+        ? [.unsafeFlags(["-Xfrontend", "-gnone", "-no-emit-module-separately"], .when(configuration: .debug))] : [])
 
 // System calls that tests can have fail: not in the program that is installed (docs/decisions/0024-faults-at-compile-time.md).
 let faults = "ACLFS_FAULTS"
@@ -158,23 +165,23 @@ let package = Package(
                 "SandboxProfiles", "WireFormats",
             ],
             path: "Tests/FuzzTargets", swiftSettings: strict),
-        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], exclude: ["Corpus"], swiftSettings: test),
         .testTarget(
-            name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: strict),
+            name: "SandboxPolicyTests", dependencies: ["SandboxPolicy", "Authorization"], swiftSettings: test),
         .testTarget(
-            name: "ConformanceTests", dependencies: ["Conformance", "Authorization", "ACLFormats", "TestSupport"], swiftSettings: strict),
+            name: "ConformanceTests", dependencies: ["Conformance", "Authorization", "ACLFormats", "TestSupport"], swiftSettings: test),
         .testTarget(
-            name: "AuthorizationTests", dependencies: ["Authorization", "TestSupport"], swiftSettings: strict),
+            name: "AuthorizationTests", dependencies: ["Authorization", "TestSupport"], swiftSettings: test),
         .testTarget(
-            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "ACLFormats", "SandboxPolicy"], swiftSettings: strict),
+            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "ACLFormats", "SandboxPolicy"], swiftSettings: test),
         .testTarget(
-            name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: strict),
+            name: "ACLFormatsTests", dependencies: ["ACLFormats", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "WireFormatsTests", dependencies: ["WireFormats", "LibACL", "Authorization", "ACLFormats", "TestSupport"],
-            swiftSettings: strict + quick),
+            swiftSettings: test + quick),
         .testTarget(
             name: "DifferentialTests", dependencies: ["Authorization", "ReferenceModel", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: test),
         // Acts as other users for the mount tests; not shipped.
         .executableTarget(name: "aclfs-act", path: "Tests/ActAs", cSettings: shim),
         // Takes rights away under the calls of many processes; not shipped.
@@ -197,44 +204,44 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: ["Conformance", "TestSupport", "ReferenceModel", "LinuxSystem", "Authorization", "ACLFormats"],
-            swiftSettings: strict),
-        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: strict),
+            swiftSettings: test),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"], swiftSettings: test),
         .testTarget(
-            name: "MountOptionsTests", dependencies: ["MountOptions", "Authorization", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            name: "MountOptionsTests", dependencies: ["MountOptions", "Authorization", "LinuxSystem", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "IdentityTests", dependencies: ["Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: test),
         .testTarget(
             name: "ACLFileSystemTests",
             dependencies: [
                 "ACLFileSystem", "ACLFormats", "WireFormats", "Authorization", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
                 "MountOptions", "BackingStore", "FuseSession", "CFuseShim", "TestSupport",
-            ], swiftSettings: strict),
+            ], swiftSettings: test),
         .testTarget(
             name: "BackingStoreTests",
-            dependencies: ["BackingStore", "Authorization", "ACLFormats", "CLinux", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            dependencies: ["BackingStore", "Authorization", "ACLFormats", "CLinux", "LinuxSystem", "TestSupport"], swiftSettings: test),
         // A session of libfuse on a socket, and a look inside the transport; not shipped.
         .target(
             name: "TransportHarness", dependencies: ["CFuseTransport", "CFuse3"], path: "Tests/TransportHarness",
             cSettings: shim + [.headerSearchPath("../../Sources/Fuse/CFuseTransport")]),
         .testTarget(
             name: "CFuseTransportTests", dependencies: ["CFuseTransport", "TransportHarness", "LinuxSystem", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: test),
         .testTarget(
-            name: "FuseSessionTests", dependencies: ["FuseSession", "FuseMounts", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            name: "FuseSessionTests", dependencies: ["FuseSession", "FuseMounts", "LinuxSystem", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "CommandsTests",
             dependencies: ["Commands", "ToolSupport", "Identity", "Authorization", "ACLFormats", "LinuxSystem", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: test),
         .testTarget(
             name: "SandboxProfilesTests",
             dependencies: [
                 "SandboxProfiles", "ProfileFiles", "SandboxPolicy", "Authorization", "MountDaemon", "Mounting", "MountOptions",
                 "ToolSupport",
             ],
-            swiftSettings: strict),
+            swiftSettings: test),
         .testTarget(
-            name: "ControlTests", dependencies: ["aclfs", "aclfsd", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: strict),
+            name: "ControlTests", dependencies: ["aclfs", "aclfsd", "ACLFormats", "LinuxSystem", "TestSupport"], swiftSettings: test),
     ]
 )
 

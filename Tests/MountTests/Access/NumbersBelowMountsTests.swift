@@ -33,7 +33,8 @@ struct NumbersBelowMountsTests {
             try alice.must("link", fixture.path(directory + "/file"), fixture.path(directory + "/link"))
             try alice.must("create", fixture.path(directory + "/other"), "0644", "0")
         }
-        let names = ["."] + ["one", "two"].flatMap { [$0, $0 + "/file", $0 + "/link", $0 + "/other"] }
+        let below = ["", "/file", "/link", "/other"]
+        let names = ["."] + ["one", "two"].flatMap { directory in below.map { directory + $0 } }
         let before = try numbers(fixture, names)
         // 32-bit programs take no larger ones, and below 2^53 any program reads them as they are.
         #expect(before.values.allSatisfy { $0.st_ino < (isSmall(fixture.backing) ? 1 << 32 : 1 << 53) })

@@ -80,8 +80,9 @@ struct BackingBackupTests {
             script += "state /srv/check; aclfs unmount /srv/check\n"
         }
         let result = try run(script + "aclfs unmount /srv/share")
-        let parts = result.output.components(separatedBy: "\nthen\n").map { text in
-            Dictionary(grouping: text.split(separator: "\n").map(String.init)) { String($0.prefix { $0 != "|" }) }
+        let parts = result.output.components(separatedBy: "\nthen\n").map { (text: String) -> [String: [String]] in
+            let lines: [String] = text.split(separator: "\n").map { String($0) }
+            return Dictionary(grouping: lines) { line in String(line.prefix { $0 != "|" }) }
         }
         try #require(parts.count == programs.count + 1 && result.status == 0, "\(result)")
         let before = parts[0]
@@ -113,7 +114,8 @@ struct BackingBackupTests {
         #expect(commands.count == 32)
         var script = "aclfs unmount /srv/share; mount -t tmpfs -o mode=755 tmpfs /srv; cd /srv\n"
         for command in commands {
-            script += "{ \(command); } >said 2>&1 || { echo '\(command.replacingOccurrences(of: "'", with: ""))'; cat said; }\n"
+            let named = command.replacingOccurrences(of: "'", with: "")
+            script += "{ \(command); } >said 2>&1 || { echo '\(named)'; cat said; }\n"
             if command.hasPrefix("aclfs mount "), command.hasSuffix(" /srv/check") {
                 script += "aclfs ls -le check/team/plans | grep -c ' deny write,append'\n"
             }

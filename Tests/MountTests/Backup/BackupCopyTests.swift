@@ -105,7 +105,7 @@ struct BackupCopyTests {
         #expect(try excluded("") == ["./d"])
         #expect(try excluded("d") == ["."])
         #expect(try shell("lsattr -d $M/d/e; getfattr -dm- $M/d/e/f").output.contains("d---") == false)
-        let below = try shell("cd $M/d; $ACLFS backup status e/f g").output.split(separator: "\n").map(String.init)
+        let below: [String] = try shell("cd $M/d; $ACLFS backup status e/f g").output.split(separator: "\n").map { String($0) }
         let top = fixture.mountpoint
         #expect(below.filter { $0.hasPrefix("[") } == ["[Excluded]    \(top)/d/e/f", "[Excluded]    \(top)/d/g"])
         #expect(below.contains("    excluded itself") && below[1] == "    excluded by its parent \(top)/d")

@@ -79,9 +79,8 @@ struct PosixImportTests {
         let refused = Set(imported.output.matches(of: /aclfs: (\w+): the .*no entries mean that/).map { String($0.1) })
         #expect(imported.status == (refused.isEmpty ? 0 : 1) && refused.count < rounds, "\(imported)")
         try fixture.mount("nogrpid")
-        let users = [501, 502, 503, 504].flatMap { uid in
-            [[], [20], [600], [600, 601], [20, 601]].map { TestUser(uid: UInt32(uid), gid: 1000 + UInt32(uid), groups: $0) }
-        }
+        let groups: [[UInt32]] = [[], [20], [600], [600, 601], [20, 601]]
+        let users = (501...504).flatMap { (uid: UInt32) -> [TestUser] in groups.map { TestUser(uid: uid, gid: 1000 + uid, groups: $0) } }
         for user in users {
             let process = try ActingProcess(user, within: within)
             func both(_ call: String, _ name: String, _ rest: String...) throws {
