@@ -127,7 +127,9 @@ let package = Package(
             swiftSettings: strict),
         // The documented behaviour as calls of several users.
         .target(
-            name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
+            name: "ConformanceVectors", path: "Sources/Tools/ConformanceVectors", cSettings: shim + [.unsafeFlags(["-std=c23"])]),
+        .target(
+            name: "Conformance", dependencies: ["ConformanceVectors", "Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
             path: "Sources/Tools/Conformance", swiftSettings: strict + quick),
         // What the other commands do.
         .target(
@@ -148,7 +150,8 @@ let package = Package(
         .target(
             name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
         .target(
-            name: "TestSupport", dependencies: ["Authorization", "Conformance", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Authorization", "ACLFormats", "Conformance", "ReferenceModel", "LinuxSystem"],
+            path: "Tests/TestSupport",
             swiftSettings: strict + quick),
         // Parsers of bytes from outside; with ACLFS_FUZZER they are built for libFuzzer, which brings its own main.
         .target(
