@@ -136,15 +136,14 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "Conformance", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "Authorization", "ACLFormats",
-                "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
+                "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore", "SandboxRun",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/Commands", swiftSettings: strict),
         // What people type: reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "Conformance", "SandboxRun", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ControlProtocol",
-                "ACLFormats", "LinuxSystem",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Commands", "Conformance", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ControlProtocol", "LinuxSystem",
             ], path: "Sources/Tools/aclfs", swiftSettings: strict),
 
         .target(

@@ -1,14 +1,32 @@
 import ACLFormats
+import ArgumentParser
 import ControlProtocol
 import SandboxPolicy
 import ToolSupport
 
 /// `aclfs sandbox grant list`: the grants of one mount or of all. A failure of one daemon does not stop the list.
-package struct SandboxGrantList {
+struct GrantList: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox grant list", abstract: "The grants on one mount, or on all that the caller may ask.",
+        usage: "aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Option(help: ArgumentHelp("List only the grants of this application.", valueName: "ID")) var bundle: String?
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
+
+    /// - Returns: the exit status: 0; 1 if some grants could not be read; 2 if nothing could be listed.
+    func perform() -> Int32 {
+        if let bundle, !Grants.isBundle(bundle) { return Grants.wrongBundle(bundle) }
+        var list = GrantListing(self)
+        do throws(ControlError) { return try list.perform() } catch { return Grants.wrong(error.message) }
+    }
+}
+
+private struct GrantListing {
     /// A limit above the grants of all directories that a mount may lie in. A daemon that sends more is refused.
     private static let most = 64 * GrantFile.most
 
-    private let arguments: GrantListRequest
+    private let arguments: GrantList
     private var round: MountRound
     private var rows: [[String]] = []
     private var values: [JSON] = []
@@ -17,24 +35,15 @@ package struct SandboxGrantList {
     /// Messages that have been printed. A daemon reports damaged files on each of its mounts.
     private var problems: Set<String> = []
 
-    /// - Returns: the exit status: 0; 1 if some grants could not be read; 2 if nothing could be listed.
-    package static func perform(_ arguments: GrantListRequest) -> Int32 {
-        if let bundle = arguments.bundle, !SandboxGrants.isBundle(bundle) {
-            return SandboxGrants.wrongBundle(bundle)
-        }
-        var list = SandboxGrantList(arguments)
-        do throws(ControlError) { return try list.perform() } catch { return SandboxGrants.wrong(error.message) }
-    }
-
-    private init(_ arguments: GrantListRequest) {
+    init(_ arguments: GrantList) {
         self.arguments = arguments
         // A mount that the command line names gets more time.
         round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
     }
 
-    private mutating func perform() throws(ControlError) -> Int32 {
+    mutating func perform() throws(ControlError) -> Int32 {
         var isWhole = true
-        if let path = arguments.mountpoint {
+        if let path = arguments.mountpoint?.bytes {
             try take(try MountLocation(path, isFollowed: true))
         } else {
             for mount in MountRound.mounts() {

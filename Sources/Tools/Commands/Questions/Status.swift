@@ -1,4 +1,5 @@
 import ACLFormats
+import ArgumentParser
 import ControlProtocol
 import Glibc
 import LinuxSystem
@@ -6,20 +7,30 @@ import Mounting
 import ToolSupport
 
 /// `aclfs status [--json] [MOUNTPOINT]`: the state of one mount, or of all.
-package enum StatusReport {
+struct Status: ParsedCommand, ListedCommand {
+    static let summary = "options in force, kernel features, decisions"
+    static let example = "status /srv/share"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs status",
+        abstract: "Options in force, features of the kernel in use, numbers of decisions: of one mount or all.",
+        usage: "aclfs status [--json] [MOUNTPOINT]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
+
     /// - Returns: the exit status: 0; 1 if some mount did not answer; 2 if the named one did not.
-    package static func perform(_ arguments: StatusRequest) -> Int32 {
-        do throws(ControlError) { return try report(arguments) } catch {
+    func perform() -> Int32 {
+        do throws(ControlError) { return try report() } catch {
             printError("aclfs: \(error.message)")
             return 2
         }
     }
 
-    private static func report(_ arguments: StatusRequest) throws(ControlError) -> Int32 {
+    private func report() throws(ControlError) -> Int32 {
         let mounts: [MountEntry]
         // A mount that the command line names gets more time.
-        var round = MountRound(timeout: arguments.mountpoint == nil ? 2000 : 30_000)
-        if let path = arguments.mountpoint {
+        var round = MountRound(timeout: mountpoint == nil ? 2000 : 30_000)
+        if let path = mountpoint?.bytes {
             mounts = [try MountLocation(path, isFollowed: true).entry]
         } else {
             mounts = MountRound.mounts()
@@ -31,16 +42,16 @@ package enum StatusReport {
             do throws(ControlError) {
                 let answer = try round.ask(mount) { (daemon) throws(ControlError) in try daemon.ask(StatusMessage()) }
                 answers.append(answer)
-                if !arguments.json { show(answer, mount) }
+                if !json { Self.show(answer, mount) }
             } catch {
                 let remedy = MountServer.isDead(mount) ? "; the daemon has died: aclfs unmount removes the mount" : ""
                 let message = "aclfs: \(escapedName(mount.path.utf8)): \(error.message)\(remedy)"
                 // A sandbox has several mounts at this path, none of which answers: print the message once.
                 if said.insert(message).inserted { printError(message) }
-                exit = arguments.mountpoint == nil ? 1 : 2
+                exit = mountpoint == nil ? 1 : 2
             }
         }
-        if arguments.json { printJSON(.array(answers.map(\.json))) }
+        if json { printJSON(.array(answers.map(\.json))) }
         return exit
     }
 

@@ -1,9 +1,42 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
+import ToolSupport
 
-/// The guide's "copy permissions": owner, group and mode of a directory for all below it.
-struct CopyModeChange: TreeChange {
+/// `aclfs copy-mode`: owner, group and mode of a directory to all below it (docs/guide/administration.md).
+struct CopyMode: ParsedCommand, ListedCommand {
+    static let summary = "owner, group and mode to all below"
+    static let example = "copy-mode --keep-execute folder"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs copy-mode", abstract: "Gives owner, group and mode of a directory to all below it.",
+        usage: "aclfs copy-mode [--keep-execute] \(treeUsage) DIRECTORY",
+        discussion: """
+            The mode is that of the directory, without set-id bits; sticky bits stay. An object that gets another owner or group loses \
+            its set-id bits. Entries stay.
+            """)
+
+    @Flag(help: "Files keep their own execute bits.") var keepExecute = false
+    @OptionGroup var tree: TreeArguments
+    @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
+
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func perform() -> Int32 {
+        let command = TreeCommand(name: "copy-mode", options: tree.options, operand: directory.bytes, sink: sink)
+        return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+            let tools = TreeTools()
+            let source: TreeState
+            do throws(AttributeFailure) { source = try tree.state(of: tree.top, tree.status, owners: true, tools) } catch {
+                let reason = tree.message(error, isChange: false, tree.top, tree.status, tools)
+                throw TreeRefusal("\(escapedName(directory.bytes)): \(reason)")
+            }
+            return try command.run(tree, CopyModeChange(source: source, keepsExecution: keepExecute), .below)
+        }
+    }
+}
+
+/// What it makes of each object.
+private struct CopyModeChange: TreeChange {
     /// Of the directory.
     let source: TreeState
     /// Whether files keep their own execute bits.
