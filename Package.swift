@@ -45,15 +45,15 @@ let package = Package(
         // 3: profiles, compiled to a table from place to rights.
         .target(
             name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], path: "Sources/Sandbox/Policy", swiftSettings: strict),
-        // 4: what daemons and commands say to each other.
-        .target(
-            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], path: "Sources/Control/ControlProtocol",
-            swiftSettings: strict),
-        // 5: system calls, one Swift function each over a narrow C shim.
+        // 4: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", path: "Sources/Linux/CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
             path: "Sources/Linux/LinuxSystem", swiftSettings: strict + quick + [.define(faults, .when(configuration: .debug))]),
+        // 5: what daemons and commands say to each other.
+        .target(
+            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], path: "Sources/Control/ControlProtocol",
+            swiftSettings: strict),
         // libacl behind our own types.
         .systemLibrary(name: "CACL", path: "Sources/Formats/CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
         .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], path: "Sources/Formats/LibACL", swiftSettings: strict),
