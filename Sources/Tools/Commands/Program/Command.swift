@@ -2,8 +2,7 @@ import ACLFormats
 import ArgumentParser
 import ToolSupport
 
-/// A command: its word, what `--help` says, and what it does. Completions (Scripts/make-completions) and manual pages (Scripts/make-man) are
-/// made from its help.
+/// A command: its word, what `--help` says, and what it does. Manual pages (Scripts/make-man) are made from its help.
 package protocol Command {
     /// With the words before it, as `aclfs acl export`.
     static var name: String { get }
