@@ -52,15 +52,15 @@ let package = Package(
         // 3: profiles, compiled to a table from place to rights.
         .target(
             name: "SandboxPolicy", dependencies: ["Authorization", "ACLFormats"], path: "Sources/Sandbox/Policy", swiftSettings: strict),
-        // 4: what daemons and commands say to each other.
-        .target(
-            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy"], path: "Sources/Control/ControlProtocol",
-            swiftSettings: strict),
-        // 5: system calls, one Swift function each over a narrow C shim.
+        // 4: system calls, one Swift function each over a narrow C shim.
         .target(name: "CLinux", path: "Sources/Linux/CLinux", cSettings: shim + [.define(faults, .when(configuration: .debug))]),
         .target(
             name: "LinuxSystem", dependencies: ["CLinux"],
             path: "Sources/Linux/LinuxSystem", swiftSettings: strict + quick + [.define(faults, .when(configuration: .debug))]),
+        // 5: what daemons and commands say to each other.
+        .target(
+            name: "ControlProtocol", dependencies: ["ACLFormats", "SandboxPolicy", "LinuxSystem"], path: "Sources/Control/ControlProtocol",
+            swiftSettings: strict),
         // libacl behind our own types.
         .systemLibrary(name: "CACL", path: "Sources/Formats/CACL", pkgConfig: "libacl", providers: [.apt(["libacl1-dev"])]),
         .target(name: "LibACL", dependencies: ["CACL", "WireFormats"], path: "Sources/Formats/LibACL", swiftSettings: strict),
@@ -134,28 +134,30 @@ let package = Package(
             swiftSettings: strict),
         // The documented behaviour as calls of several users.
         .target(
-            name: "Conformance", dependencies: ["Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
+            name: "ConformanceVectors", path: "Sources/Tools/ConformanceVectors", cSettings: shim + [.unsafeFlags(["-std=c23"])]),
+        .target(
+            name: "Conformance", dependencies: ["ConformanceVectors", "Authorization", "ACLFormats", "WireFormats", "LinuxSystem"],
             path: "Sources/Tools/Conformance", swiftSettings: strict + quick),
         // What the other commands do.
         .target(
             name: "Commands",
             dependencies: [
                 "Conformance", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "Authorization", "ACLFormats",
-                "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore",
+                "SandboxPolicy", "ControlProtocol", "LinuxSystem", "MountOptions", "Identity", "WireFormats", "BackingStore", "SandboxRun",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/Commands", swiftSettings: strict),
         // What people type: reads the words of the command line and calls the targets above.
         .executableTarget(
             name: "aclfs",
             dependencies: [
-                "Commands", "Conformance", "SandboxRun", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ControlProtocol",
-                "ACLFormats", "LinuxSystem",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Commands", "Conformance", "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ControlProtocol", "LinuxSystem",
             ], path: "Sources/Tools/aclfs", swiftSettings: strict),
 
         .target(
             name: "ReferenceModel", path: "Tests/ReferenceModel", swiftSettings: strict + quick),
         .target(
-            name: "TestSupport", dependencies: ["Authorization", "Conformance", "ReferenceModel", "LinuxSystem"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Authorization", "ACLFormats", "Conformance", "ReferenceModel", "LinuxSystem"],
+            path: "Tests/TestSupport",
             swiftSettings: strict + quick),
         // Parsers of bytes from outside; with ACLFS_FUZZER they are built for libFuzzer, which brings its own main.
         .target(

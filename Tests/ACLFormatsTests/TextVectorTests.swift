@@ -1,34 +1,13 @@
 import ACLFormats
 import Authorization
-import Foundation
+import TestSupport
 import Testing
-
-struct TextVector: Decodable, CustomTestStringConvertible {
-    let id: String
-    let title: String
-    let objectType: String
-    let initialEntries: [String]?
-    let arguments: [String]
-    let resultLines: [String]?
-    let exitStatus: Int
-    let diagnostics: [String]
-    var testDescription: String { "\(id) \(title)" }
-
-    static func load() throws -> [TextVector] {
-        struct File: Decodable { let textVectors: [TextVector] }
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Vectors/vectors.json")
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(File.self, from: Data(contentsOf: file)).textVectors
-    }
-}
 
 @Suite("examples of editing (docs/reference/authorization.md 7.7)")
 struct TextVectorTests {
-    @Test("all are there") func count() throws { #expect(try TextVector.load().count == 25) }
+    @Test("all are there") func count() throws { #expect(try VectorFiles.vectors().textVectors.count == 25) }
 
-    @Test("each gives the documented list", arguments: try TextVector.load())
+    @Test("each gives the documented list", arguments: try VectorFiles.vectors().textVectors)
     func edit(vector: TextVector) throws {
         let names = ExampleNames()
         var acl: ACL?

@@ -32,7 +32,7 @@ import Testing
         var effectsNotCompared: Set<String> = []
         for vector in vectors {
             let found = try differences(vector, groups)
-            if !found.isEmpty { failures.append("\(found.joined(separator: ", ")): \(vector.json)") }
+            if !found.isEmpty { failures.append("\(found.joined(separator: ", ")): \(vector.text)") }
             if vector.expect?.effects != nil, vector.expect?.result == "allow",
                 try vector.coreCase(groups).decide(observer: NoObserver()).effect == nil
             {

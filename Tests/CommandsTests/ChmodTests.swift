@@ -3,6 +3,7 @@ import Authorization
 import Commands
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 import ToolSupport
 
@@ -134,26 +135,8 @@ struct HelpTextTests {
 struct ChmodTests {
     let files = FakeFiles()
 
-    struct Vector: Decodable, CustomTestStringConvertible {
-        let id: String
-        let objectType: String
-        let initialEntries: [String]?
-        let arguments: [String]
-        let resultLines: [String]?
-        let exitStatus: Int32
-        var testDescription: String { id }
-        static func load() throws -> [Vector] {
-            struct File: Decodable { let textVectors: [Vector] }
-            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .appendingPathComponent("Vectors/vectors.json")
-            let decoder = JSONDecoder()
-            decoder.keyDecodingStrategy = .convertFromSnakeCase
-            return try decoder.decode(File.self, from: Data(contentsOf: file)).textVectors
-        }
-    }
-
-    @Test("every documented example, as ls shows it afterwards", arguments: try Vector.load())
-    func vectors(vector: Vector) throws {
+    @Test("every documented example, as ls shows it afterwards", arguments: try VectorFiles.vectors().textVectors)
+    func vectors(vector: TextVector) throws {
         files.add("x", vector.objectType == "dir" ? .directory : .file)
         if let initial = vector.initialEntries { try files.setACL("x", initial.joined(separator: "\n")) }
         let result = files.chmod(vector.arguments + ["x"])

@@ -9,7 +9,7 @@ struct PurgeReportTests {
     @Test func usesAreEscaped() {
         var printed: [UInt8] = []
         let sink = OutputSink(output: { printed += $0 }, error: { printed += $0 })
-        let report = PurgeReport(sink, PurgeRequest(paths: [], age: 1, isDryRun: true, isVerbose: false, json: false))
+        let report = PurgeReport(sink, isDryRun: true, isVerbose: false, json: false)
         report.skip(Array("/srv/c".utf8), ["  unknown whether a view uses it: /home/u/\u{1B}]0;x\u{07}\nm: no answer"], isNamed: true)
         #expect(
             String(decoding: printed, as: UTF8.self) == """

@@ -156,7 +156,7 @@ import Testing
     @Test func places() throws {
         let places = try sent(PlacesAnswer(RequestTests.places, isConfined: true))
         #expect(places.text == #"{"confined":true,\#(RequestTests.placesMembers)}"#)
-        #expect(places.read.places == RequestTests.places && places.read.isConfined && places.read.tellsStores)
+        #expect(places.read.places == RequestTests.places && places.read.isConfined && places.read.placesWithStores != nil)
         let view = try sent(ViewAnswer(RequestTests.places, device: "0:60"))
         #expect(view.text == #"{"places":{\#(RequestTests.placesMembers)},"device":"0:60"}"#)
         #expect(view.read.places?.places == RequestTests.places && view.read.device == "0:60")
@@ -171,7 +171,7 @@ import Testing
 
         let mounts = #""mounts":[{"device":"0:1","same":true}]"#
         let good = #"{"backing":[{"device":"0:1","path":"/","source":true}],\#(mounts)}"#
-        #expect(try read(PlacesAnswer.self, good).places != nil && !read(PlacesAnswer.self, good).tellsStores)
+        #expect(try read(PlacesAnswer.self, good).places != nil && read(PlacesAnswer.self, good).placesWithStores == nil)
         let wrongs: [String] = [
             "{}", "7", good.replacing("true}],\"m", with: "false}],\"m"), good.replacing(mounts, with: #""mounts":[]"#),
             good.replacing(#""device":"0:1","path""#, with: #""device":1,"path""#), good.replacing(#""path":"/","#, with: ""),

@@ -16,13 +16,13 @@ import Testing
     static let profileText =
         #"{"name":"p","layout":"macos","bundle":"a.b","home":"/Users/ann","entitlements":{"com.apple.security.app-sandbox":true}}"#
 
-    static let places = PlacesForm(
+    static let places = SandboxPlaces(
         backing: [
-            .init(device: "8:1", names: names("srv/share"), isSource: true, inode: 12),
-            .init(device: "0:40", names: [], isSource: false),
+            .init(device: 8 << 32 | 1, names: names("srv/share"), isSource: true, inode: 12),
+            .init(device: 40, names: [], isSource: false),
         ],
-        stores: [.init(device: "8:1", names: names("var/lib/aclfs/grants"), isSource: false)],
-        mounts: [.init(device: "0:52", isSame: true)])
+        mounts: [.init(device: 52, isSame: true)],
+        stores: [.init(device: 8 << 32 | 1, names: names("var/lib/aclfs/grants"), isSource: false)])
     static let placesMembers =
         #""backing":[{"device":"8:1","path":"/srv/share","source":true,"inode":"12"},{"device":"0:40","path":"/","source":false}],"#
         + #""stores":[{"device":"8:1","path":"/var/lib/aclfs/grants"}],"mounts":[{"device":"0:52","same":true}]"#

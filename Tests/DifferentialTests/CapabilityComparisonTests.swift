@@ -24,7 +24,7 @@ import Testing
         #expect(result.compared > 50_000)
         #expect(
             result.differing == 0,
-            "seed \(seed): \(result.examples.map { "\($0.key)\n\($0.value.json)" }.prefix(6).joined(separator: "\n"))")
+            "seed \(seed): \(result.examples.map { "\($0.key)\n\($0.value.text)" }.prefix(6).joined(separator: "\n"))")
     }
 
     /// One capability more turns no yes into a no; for uid 0 the three make root, whom other rules bind.
@@ -43,7 +43,7 @@ import Testing
             let was = asked.decide(observer: NoObserver()).allowed
             asked.caller.capabilities.formUnion(random.pick(Self.each))
             let isNow = asked.decide(observer: NoObserver()).allowed
-            if was, !isNow { wrong.append(vector.json) }
+            if was, !isNow { wrong.append(vector.text) }
             if isNow, !was { gained += 1 }
         }
         #expect(gained > 500)

@@ -55,7 +55,7 @@ import Testing
         var generator = RandomCaseGenerator(seed: 5)
         for _ in 0..<300 {
             let vector = generator.next()
-            #expect(try Vector(json: vector.json) == vector)
+            #expect(try Vector(text: vector.text) == vector)
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
                 case (.silent, .allow): true
                 case (.silent, .silent): write && !sticky
                 }
-            if vector.decideByModel(directory).allowed != expected { wrong.append(vector.json) }
+            if vector.decideByModel(directory).allowed != expected { wrong.append(vector.text) }
         }
         #expect(wrong == [])
     }

@@ -71,7 +71,7 @@ import Testing
         if found.differing == 0 { return }
         let examples = found.examples.values.prefix(12).map { vector in
             let small = shrink(vector) { comparison.difference($0) != nil }
-            return "\(comparison.difference(small) ?? "agrees")\n  \(small.json)"
+            return "\(comparison.difference(small) ?? "agrees")\n  \(small.text)"
         }
         Issue.record("\(title): \(found.differing) of \(found.compared) differ\n\(examples.joined(separator: "\n"))")
     }

@@ -22,7 +22,7 @@ import Testing
             if wanted.acl == nil { got.acl = nil }
             if got != wanted { differences.append("effects \(got)") }
         }
-        return differences.isEmpty ? nil : "\(differences.joined(separator: ", ")): \(vector.json)"
+        return differences.isEmpty ? nil : "\(differences.joined(separator: ", ")): \(vector.text)"
     }
 
     private func compare(_ vectors: [Vector], count: Int) throws {

@@ -24,7 +24,7 @@ import Testing
             after[keyPath: node]?.acl?.insert(entry, at: index)
             let was = try before.coreCase(groups).decide(observer: NoObserver()).allowed
             let isNow = try after.coreCase(groups).decide(observer: NoObserver()).allowed
-            if was != isNow, isNow == denies { wrong.append(after.json) }
+            if was != isNow, isNow == denies { wrong.append(after.text) }
         }
         #expect(wrong.isEmpty, "seed \(seed): \(wrong.count)\n\(wrong.prefix(3).joined(separator: "\n"))")
     }

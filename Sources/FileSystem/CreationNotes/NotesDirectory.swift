@@ -65,24 +65,12 @@ extension CreationNotes {
         do throws(Errno) {
             guard Syscall.lockFile(file.rawValue) else { throw .again }
             let header = identity.header(of: getpid())
-            try write(header + [UInt8](repeating: 0, count: size - header.count), to: file.rawValue)
+            try Syscall.writeAll(file.rawValue, header + [UInt8](repeating: 0, count: size - header.count))
             return CreationNotes(
                 try SharedMemoryFile(file, count: size), named: name, in: directory, needsPaths: identity.isOnServer)
         } catch {
             try? Syscall.unlinkat(directory.rawValue, name)
             throw error
-        }
-    }
-
-    private static func write(_ bytes: [UInt8], to file: Int32) throws(Errno) {
-        var written = 0
-        while written < bytes.count {
-            let outcome = bytes[written...].withUnsafeBytes { rest in
-                Result { () throws(Errno) in try Syscall.pwrite(file, rest, offset: Int64(written)) }
-            }
-            let count = try outcome.get()
-            guard count > 0 else { throw .io }
-            written += count
         }
     }
 

@@ -5,17 +5,17 @@ public struct PlacesAnswer: ControlAnswer, Hashable {
     public let json: JSON
 
     /// - Parameter isConfined: whether the mount is; nil if the daemon does not say.
-    public init(_ places: PlacesForm, isConfined: Bool? = nil) {
+    public init(_ places: SandboxPlaces, isConfined: Bool? = nil) {
         json = .object((isConfined.map { [.init(.confined, $0)] } ?? []) + places.members)
     }
 
     public init(reading result: JSON) { json = result }
 
     public var isConfined: Bool { json[.confined]?.bool == true }
-    /// Whether it says where grants are kept: an earlier version does not.
-    public var tellsStores: Bool { json[.stores] != nil }
     /// nil if they are not understood: then no command knows what to hide.
-    public var places: PlacesForm? { PlacesForm(json) }
+    public var places: SandboxPlaces? { SandboxPlaces(json) }
+    /// nil also if the daemon does not say where grants are kept, as an earlier version.
+    public var placesWithStores: SandboxPlaces? { json[.stores] == nil ? nil : places }
 }
 
 /// The answer to `shows`: whether this daemon serves anything of another one's places. nil if the daemon does not say: an earlier version
@@ -47,7 +47,7 @@ public struct ViewAnswer: ControlAnswer, Hashable {
     /// `MAJOR:MINOR`.
     public var device: String?
 
-    public init(_ places: PlacesForm, device: String) { (self.places, self.device) = (PlacesAnswer(places), device) }
+    public init(_ places: SandboxPlaces, device: String) { (self.places, self.device) = (PlacesAnswer(places), device) }
 
     public init(reading result: JSON) {
         (places, device) = (result[.places].map { PlacesAnswer(reading: $0) }, result[.device]?.string)

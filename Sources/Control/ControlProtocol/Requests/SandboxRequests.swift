@@ -13,15 +13,15 @@ public struct ShowsMessage: ControlRequest {
     public typealias Answer = ShowsAnswer
     public static let command = ControlCommand.shows
 
-    public var places: PlacesForm
+    public var places: SandboxPlaces
 
     /// Also of places that are not understood.
     public static let missing = "no places"
 
-    public init(places: PlacesForm) { self.places = places }
+    public init(places: SandboxPlaces) { self.places = places }
 
     public init(reading message: ReceivedRequest) throws(RequestProblem) {
-        guard let places = message.json[.places].flatMap({ PlacesForm($0) }) else { throw .malformed(Self.missing) }
+        guard let places = message.json[.places].flatMap({ SandboxPlaces($0) }) else { throw .malformed(Self.missing) }
         self.places = places
     }
 

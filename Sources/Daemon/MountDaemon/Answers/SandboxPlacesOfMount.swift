@@ -1,5 +1,6 @@
 import ACLFormats
 import BackingStore
+import ControlProtocol
 import LinuxSystem
 import MountOptions
 import ToolSupport

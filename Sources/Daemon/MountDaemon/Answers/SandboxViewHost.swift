@@ -32,7 +32,7 @@ extension MountHost {
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
         do throws(MountFailure) {
-            return .done(PlacesAnswer(try sandboxPlaces(of: mount, to: peer).form, isConfined: mount.profile != nil))
+            return .done(PlacesAnswer(try sandboxPlaces(of: mount, to: peer), isConfined: mount.profile != nil))
         } catch {
             return .failed(.inval, error.message)
         }
@@ -111,7 +111,7 @@ extension MountHost {
                 try serveView(device, descriptor, of: mount, profile, base)
                 view = (device, nil)
             }
-            let answer = ViewAnswer(places.form, device: view.device)
+            let answer = ViewAnswer(places, device: view.device)
             return view.descriptor.map { .handed(answer, [$0]) } ?? .done(answer)
         } catch { return .failed(isEnding ? .again : .inval, error.message) }
     }
@@ -185,9 +185,7 @@ extension MountHost {
         _ request: ReceivedRequest, of mount: AttachedMount, to peer: ControlSocket.Peer, showing descriptors: [SharedDescriptor]
     ) -> ControlServer.MountFacts.DaemonAnswer {
         guard Self.mayKnowPlaces(of: mount, peer, descriptors) else { return Self.keptPlaces }
-        guard let message = try? ShowsMessage(reading: request), let asked = SandboxPlaces(message.places) else {
-            return .failed(.inval, ShowsMessage.missing)
-        }
+        guard let asked = try? ShowsMessage(reading: request).places else { return .failed(.inval, ShowsMessage.missing) }
         do throws(MountFailure) {
             let own = try sandboxPlaces(of: mount)
             let shown = mount.options.crossMounts ? own.backing : own.backing.filter(\.isSource)

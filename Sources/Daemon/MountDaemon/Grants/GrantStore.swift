@@ -148,13 +148,7 @@ struct GrantStore: Sendable {
     }
 
     private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
-        var written = 0
-        while written < bytes.count {
-            let outcome = bytes[written...].withUnsafeBytes { rest in
-                Result { () throws(Errno) in try Syscall.write(descriptor, rest) }
-            }
-            written += try outcome.get()
-        }
+        try Syscall.writeAll(descriptor, bytes)
         try Syscall.fsync(descriptor)
     }
 }

@@ -52,10 +52,10 @@ extension JSON {
     }
 }
 
-/// Why a text is no control message.
+/// Why a text is not read.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
-    init(_ description: String) { self.description = description }
+    public init(_ description: String) { self.description = description }
 }
 
 /// Reads and writes JSON strictly: one value and nothing else, no fractions, no duplicate names.

@@ -278,6 +278,18 @@ extension Syscall {
         Int(try repeating { aclfs_write(descriptor, bytes.baseAddress, UInt64(bytes.count)) })
     }
 
+    /// Writes all bytes at the descriptor's offset, by as many calls as that takes.
+    public static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {
+        var written = 0
+        while written < bytes.count {
+            let outcome = bytes[written...].withUnsafeBytes { rest in Result { () throws(Errno) in try write(descriptor, rest) } }
+            let count = try outcome.get()
+            // write(2) never returns 0 here. A loop without end would be worse.
+            if count == 0 { throw .io }
+            written += count
+        }
+    }
+
     /// Reads from the descriptor's offset to the end: for short files of commands and of /proc.
     public static func readAll(_ descriptor: Int32, limit: Int = .max) throws(Errno) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: min(4096, limit))

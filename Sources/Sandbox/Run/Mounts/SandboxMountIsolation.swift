@@ -1,4 +1,5 @@
 import ACLFormats
+import ControlProtocol
 import Glibc
 import LinuxSystem
 import ToolSupport

@@ -80,7 +80,7 @@ struct SandboxRunPlaces {
                 guard other.root == "/" else { continue }
                 shown = top
             }
-            let question = ShowsMessage(places: asked.form)
+            let question = ShowsMessage(places: asked)
             do throws(ControlError) {
                 let answer =
                     other.isOfAnotherUser

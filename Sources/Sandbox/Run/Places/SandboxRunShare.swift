@@ -99,7 +99,7 @@ struct SandboxRunShare {
     }
 
     private func places(_ answer: PlacesAnswer) throws(SandboxRunFailure) -> SandboxPlaces {
-        guard let places = SandboxPlaces(answer) else {
+        guard let places = answer.placesWithStores else {
             throw SandboxRunFailure("\(Self.name(entry)): \(ControlError.notUnderstood)")
         }
         return places

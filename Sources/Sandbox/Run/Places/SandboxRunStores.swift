@@ -62,7 +62,7 @@ enum SandboxRunStores {
         func ask(_ device: String) throws(ControlError) {
             if answered.contains(device) { return }
             let answer = try SandboxRunQuestion(device: device, owner: geteuid(), timeout: 10_000).ask(PlacesMessage()).answer
-            guard let told = SandboxPlaces(answer) else {
+            guard let told = answer.placesWithStores else {
                 throw ControlError(ControlError.notUnderstood, code: Errno.inval.name)
             }
             stores += told.stores

@@ -6,9 +6,9 @@ import Mounting
 import ToolSupport
 
 /// `aclfs acl import --posix`: the POSIX ACLs of a backing directory become entries of the same meaning (docs/reference/posix-acl.md "Import").
-package enum PosixImport {
+enum PosixImport {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
-    package static func perform(_ source: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard) -> Int32 {
+    static func perform(_ source: [UInt8], _ options: TreeOptions, _ sink: OutputSink) -> Int32 {
         guard options.isDryRun || options.undoFile != nil else {
             sink.complain(
                 "acl import: --posix needs --undo-file FILE, a new file from which aclfs restore undoes the import, or --dry-run")

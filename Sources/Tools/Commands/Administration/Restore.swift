@@ -1,33 +1,49 @@
 import ACLFormats
+import ArgumentParser
 import LinuxSystem
 import ToolSupport
 import WireFormats
 
-/// A command line of `aclfs restore`. Paths are bytes.
-package struct RestoreRequest {
+/// What a restore is asked for. Paths are bytes.
+struct RestoreRequest {
     var undoFile: [UInt8]
     /// nil: the directory that the undo file names.
     var source: [UInt8]?
     var isDryRun: Bool
     /// Also objects that were changed after the command that is undone.
     var isForced: Bool
-    /// Also objects that have more names than then.
+    /// Also objects that have more hard links than at that time.
     var includesHardLinks: Bool
     var isVerbose: Bool
     var json: Bool
-
-    package init(
-        undoFile: [UInt8], source: [UInt8]?, isDryRun: Bool, isForced: Bool, includesHardLinks: Bool, isVerbose: Bool, json: Bool
-    ) {
-        (self.undoFile, self.source, self.isDryRun, self.isForced) = (undoFile, source, isDryRun, isForced)
-        (self.includesHardLinks, self.isVerbose, self.json) = (includesHardLinks, isVerbose, json)
-    }
 }
 
 /// `aclfs restore UNDOFILE`: restores what a command changed in a tree (docs/guide/administration.md "Undo files").
-package enum Restore {
+struct Restore: ParsedCommand, ListedCommand {
+    static let summary = "undo a command that wrote an undo file"
+    static let example = "restore /srv/back/import.undo"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs restore", abstract: "Undoes a command on a tree: restores what its undo file holds.",
+        usage: "aclfs restore [--dry-run] [--json] [--verbose] [--force] [--hard-links] FILE [SOURCE]")
+
+    @Flag(help: "Print what would be restored, and change nothing.") var dryRun = false
+    @Flag(help: "Also objects that were changed after the command, and set-id bits that files have lost.") var force = false
+    @Flag(help: "Also objects that have more hard links than at that time.") var hardLinks = false
+    @Flag(name: [.customShort("v"), .long], help: "Print each object that is restored.") var verbose = false
+    @Flag(help: "One line of JSON for each object.") var json = false
+    @Argument(help: ArgumentHelp("The undo file.", valueName: "FILE")) var file: ByteWord
+    @Argument(help: ArgumentHelp("The directory or object that the command named, if it was moved since.", valueName: "SOURCE")) var source:
+        ByteWord?
+
+    func perform() -> Int32 {
+        Self.perform(
+            RestoreRequest(
+                undoFile: file.bytes, source: source?.bytes, isDryRun: dryRun, isForced: force, includesHardLinks: hardLinks,
+                isVerbose: verbose, json: json), sink)
+    }
+
     /// - Returns: the exit status: 0, 1 if an object stays as it is, 2 if nothing is done.
-    package static func perform(_ request: RestoreRequest, sink: OutputSink = .standard) -> Int32 {
+    static func perform(_ request: RestoreRequest, _ sink: OutputSink) -> Int32 {
         let name = escapedName(request.undoFile)
         do throws(TreeRefusal) {
             let reader: UndoFileReader

@@ -1,72 +1,7 @@
 import ACLFormats
 import Authorization
-import Glibc
 import LinuxSystem
 import ToolSupport
-
-/// The options that all commands share that change the objects of a tree. Paths are bytes.
-package struct TreeOptions {
-    var undoFile: [UInt8]?
-    /// Whether the undo file of an interrupted run is continued.
-    var resumes: Bool
-    var isDryRun: Bool
-    /// Also objects with names that the walk does not meet.
-    var includesHardLinks: Bool
-    var isVerbose: Bool
-    var json: Bool
-    /// `auto`, `trusted` or `user`, as the mount option.
-    var metadata: String?
-    /// Also a path that lies on no mount.
-    var isOffline: Bool
-    /// nil: as many as there are processors.
-    var workers: Int?
-
-    package init(
-        undoFile: [UInt8]? = nil, resumes: Bool = false, isDryRun: Bool = false, includesHardLinks: Bool = false, isVerbose: Bool = false,
-        json: Bool = false, metadata: String? = nil, isOffline: Bool = false, workers: Int? = nil
-    ) {
-        (self.undoFile, self.resumes, self.isDryRun, self.includesHardLinks) = (undoFile, resumes, isDryRun, includesHardLinks)
-        (self.isVerbose, self.json, self.metadata, self.workers) = (isVerbose, json, metadata, workers)
-        self.isOffline = isOffline
-    }
-
-    func recordName() throws(TreeRefusal) -> String? {
-        switch metadata {
-        case nil, "auto": return nil
-        case "trusted": return "trusted.aclfs"
-        case "user": return "user.aclfs"
-        case let word?: throw TreeRefusal("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
-        }
-    }
-
-    /// - Parameter operand: a path that is on no mount.
-    /// - Throws: the caller is not root, and does not say that the records are those of its own mounts: it would find no list, and
-    ///   change what no mount of root reads.
-    func recordNameOffline(of operand: [UInt8]) throws(TreeRefusal) -> String? {
-        let name = try recordName()
-        if name == nil, geteuid() != 0 {
-            throw TreeRefusal(
-                "\(escapedName(operand)) is not on an aclfs mount, and only root can read all that a backing directory stores; "
-                    + "--metadata user works on what your own mounts stored")
-        }
-        return name
-    }
-
-    fileprivate func check() throws(TreeRefusal) {
-        if isDryRun, undoFile != nil {
-            throw TreeRefusal("--dry-run changes nothing, so it writes no undo file: use one of the two")
-        }
-        if resumes, undoFile == nil { throw TreeRefusal("--resume continues an undo file: name it with --undo-file") }
-        if let workers, !(1...Self.mostWorkers).contains(workers) {
-            throw TreeRefusal("--workers: \(workers) is not a number from 1 to \(Self.mostWorkers)")
-        }
-    }
-
-    private static let mostWorkers = 64
-    /// With one the objects are named in the order of the walk.
-    fileprivate var threads: Int { isDryRun || isVerbose || json ? 1 : workers ?? min(Self.processors, 8) }
-    private static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
-}
 
 /// One command that changes the objects of a tree: the tree, its undo file, the run, the summary.
 struct TreeCommand {

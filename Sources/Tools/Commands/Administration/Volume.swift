@@ -1,43 +1,57 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
 import Mounting
 import ToolSupport
 
 /// `aclfs volume`: settings of a backing directory that count for each mount of it, unless its options say otherwise.
-package enum Volume {
-    /// - Parameters:
-    ///   - source: the backing directory.
-    ///   - words: `acl`, `noacl`, `owners`, `noowners`; none: the settings are printed.
-    ///   - isReset: whether all settings are removed first.
-    ///   - options: `metadata` and `json` count.
+struct Volume: ParsedCommand, ListedCommand {
+    static let summary = "settings of a backing directory for each mount"
+    static let example = "volume /srv/back/share noacl"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs volume", abstract: "Shows and changes settings of a backing directory that apply to every mount of it.",
+        usage: "aclfs volume [--json] [--metadata WHERE] [--reset] SOURCE [acl|noacl] [owners|noowners]",
+        discussion: """
+            Without words it prints the settings. An option of the mount overrides a setting, and the log says so. The words mean what \
+            they mean as options of a mount.
+            """)
+
+    @Flag(help: "Remove all settings first.") var reset = false
+    @Option(
+        help: ArgumentHelp(
+            "Where the directory has its entries, as the mount option: auto, trusted or user; by default auto.", valueName: "WHERE"))
+    var metadata: String?
+    @Flag(help: "JSON instead of text.") var json = false
+    @Argument(help: ArgumentHelp("The backing directory. To be changed it must not be mounted.", valueName: "SOURCE")) var source: ByteWord
+    @Argument(help: ArgumentHelp("Whether ACLs count: acl or noacl; whether ownership counts: owners or noowners.", valueName: "SETTING"))
+    var settings: [String] = []
+
     /// - Returns: the exit status: 0, or 2 if nothing is done.
-    package static func perform(
-        _ source: [UInt8], _ words: [String], isReset: Bool, _ options: TreeOptions, sink: OutputSink = .standard
-    ) -> Int32 {
+    func perform() -> Int32 {
         do throws(TreeRefusal) {
-            try check(words)
-            let tree = try OfflineTree(source, recordName: try options.recordNameOffline(of: source))
-            let isChange = isReset || !words.isEmpty
+            try Self.check(settings)
+            let tree = try OfflineTree(source.bytes, recordName: try TreeOptions(metadata: metadata).recordNameOffline(of: source.bytes))
+            let isChange = reset || !settings.isEmpty
             if isChange { try tree.requireChangeable { sink.complain("warning: \($0)") } }
-            var settings: VolumeSettings = []
+            var stored: VolumeSettings = []
             var tries = ChangeTries()
             while true {
                 do throws(AttributeFailure) {
                     let before = try tree.state(of: tree.top, tree.status, owners: false, TreeTools())
-                    settings = try record(of: before).volume ?? []
-                    if isReset { settings = [] }
-                    for word in words { _ = settings.set(word) }
-                    if isChange { try store(settings, on: tree, before) }
+                    stored = try Self.record(of: before).volume ?? []
+                    if reset { stored = [] }
+                    for word in settings { _ = stored.set(word) }
+                    if isChange { try Self.store(stored, on: tree, before) }
                     break
                 } catch {
                     if case .changedMeanwhile = error, tries.again() { continue }
-                    throw TreeRefusal("\(escapedName(source)): \(error.message)")
+                    throw TreeRefusal("\(escapedName(source.bytes)): \(error.message)")
                 }
             }
-            show(settings, tree.path, options.json, sink)
-            for word in IgnoredRulesWarning.words where !words.isEmpty && settings.words.contains(word) {
-                sink.complain("volume: warning: \(escapedName(source)): on each mount of it \(IgnoredRulesWarning.meaning(of: word))")
+            show(stored, tree.path)
+            for word in IgnoredRulesWarning.words where !settings.isEmpty && stored.words.contains(word) {
+                sink.complain("volume: warning: \(escapedName(source.bytes)): on each mount of it \(IgnoredRulesWarning.meaning(of: word))")
             }
             return 0
         } catch {
@@ -72,10 +86,10 @@ package enum Volume {
         if after != before { _ = try tree.change(tree.top, from: before, to: after, tree.status, setsID: false, TreeTools()) }
     }
 
-    private static func show(_ settings: VolumeSettings, _ path: [UInt8], _ isJSON: Bool, _ sink: OutputSink) {
+    private func show(_ settings: VolumeSettings, _ path: [UInt8]) {
         func word(_ name: String) -> String? { settings.words.first { $0.hasSuffix(name) } }
         let rows = [("acl", word("acl")), ("owners", word("owners"))]
-        if isJSON {
+        if json {
             let members = rows.map { JSON.Member($0.0, $0.1.map { .string($0) } ?? .null) }
             return sink.output(JSONText.write(.object([JSON.path(path)] + members)) + [0x0A])
         }

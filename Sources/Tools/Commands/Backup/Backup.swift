@@ -3,18 +3,40 @@ import Glibc
 import ToolSupport
 
 /// `aclfs backup`: excludes objects from backups (docs/guide/backup.md).
-/// - Parameters:
-///   - arguments: after the command's name.
-///   - workingDirectory: the path that the shell shows.
-///   - isTerminal: whether standard output is a terminal.
-/// - Returns: the exit status.
-package func runBackup(arguments: [[UInt8]], workingDirectory: [UInt8], isTerminal: Bool) -> Int32 {
-    return runBackup(
-        arguments: arguments, sink: .standard, files: LinuxFiles(), workingDirectory: workingDirectory,
-        isTerminal: isTerminal)
+enum Backup: ListedCommand {
+    static let name = "aclfs backup"
+    static let summary = "exclude objects from backups"
+    static let example = "backup exclude build"
+    static let takesWord = true
+
+    static func run(_ words: [[UInt8]]) -> Int32 {
+        runBackup(
+            arguments: words, sink: .standard, files: LinuxFiles(), workingDirectory: workingDirectory(),
+            isTerminal: isatty(STDOUT_FILENO) == 1)
+    }
+
+    /// The path that the shell shows, symlinks included, if it is correct. restic uses the same.
+    private static func workingDirectory() -> [UInt8] {
+        var (here, shown) = (stat(), stat())
+        if let text = getenv("PWD"), text[0] == CChar(UInt8(ascii: "/")), stat(text, &shown) == 0, stat(".", &here) == 0,
+            shown.st_dev == here.st_dev, shown.st_ino == here.st_ino
+        {
+            return bytes(text)
+        }
+        guard let text = getcwd(nil, 0) else { return [UInt8(ascii: "/")] }
+        defer { free(text) }
+        return bytes(text)
+    }
+
+    private static func bytes(_ text: UnsafeMutablePointer<CChar>) -> [UInt8] {
+        Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+    }
 }
 
 /// The same with other streams and files, for tests.
+/// - Parameters:
+///   - workingDirectory: the path that the shell shows.
+///   - isTerminal: whether standard output is a terminal.
 package func runBackup<Files: BackupFiles>(
     arguments: [[UInt8]], sink: OutputSink, files: Files, workingDirectory: [UInt8], isTerminal: Bool
 ) -> Int32 {

@@ -1,51 +1,45 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// A command line of `aclfs acl export`. Paths are bytes.
-package struct AclExportRequest {
-    var source: [UInt8]
-    var json: Bool
-    var isSorted: Bool
-    /// UUIDs and numbers in place of names.
-    var isNumeric: Bool
-    /// The source is what a Mac made: a listing, or a directory with files `._NAME`.
-    var isFromMac: Bool
-    /// `auto`, `trusted` or `user`, as the mount option.
-    var metadata: String?
-    /// Also a path that lies on no mount.
-    var isOffline: Bool
-
-    package init(
-        source: [UInt8], json: Bool, isSorted: Bool, isNumeric: Bool, isFromMac: Bool, metadata: String?, isOffline: Bool
-    ) {
-        (self.source, self.json, self.isSorted, self.isNumeric) = (source, json, isSorted, isNumeric)
-        (self.isFromMac, self.metadata, self.isOffline) = (isFromMac, metadata, isOffline)
-    }
-}
-
 /// `aclfs acl export`: the metadata of a tree as text (docs/guide/export.md).
-package enum AclExport {
+struct AclExport: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs acl export",
+        abstract: "Writes lists, flags, owner, group, mode and backup state of an object and of all below it as text.",
+        usage: """
+            aclfs acl export [--json] [--sorted] [--numeric] [--offline] [--metadata WHERE] PATH
+            aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY
+            """)
+
+    @Flag(help: "A line of JSON for each object instead of text.") var json = false
+    @Flag(help: "Names in the order of their bytes, so that equal trees give equal text.") var sorted = false
+    @Flag(name: [.customShort("n"), .long], help: "UUIDs and numbers instead of names.") var numeric = false
+    @Flag(help: "Read what a Mac made: the output of ls -leR@O, or the files ._NAME below a directory.") var fromMac = false
+    @OptionGroup var backing: BackingOptions
+    @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "PATH")) var path: ByteWord
+
     /// - Returns: the exit status: 0, 1 if an object could not be read, 2 if nothing is exported.
-    package static func perform(_ request: AclExportRequest, sink: OutputSink = .standard) -> Int32 {
+    func perform() -> Int32 {
         do throws(ExportFailure) {
             var problems = 0
             func complain(_ text: String) {
                 problems += 1
                 sink.complain(text)
             }
-            if request.isFromMac {
-                let source = try macSource(request, complain)
+            if fromMac {
+                let source = try macSource(complain)
                 let names = source.identities ?? ExportIdentities()
-                try write(source, names: names, request, sink, complain)
+                try write(source, names: names, complain)
             } else {
                 let source = try DirectorySource(
-                    request.source, isSorted: request.isSorted, metadata: request.metadata, isOffline: request.isOffline)
-                if request.isNumeric {
-                    try write(source, names: NoNames(), request, sink, complain)
+                    path.bytes, isSorted: sorted, metadata: backing.metadata, isOffline: backing.offline)
+                if numeric {
+                    try write(source, names: NoNames(), complain)
                 } else {
-                    try write(source, names: SystemNames(), request, sink, complain)
+                    try write(source, names: SystemNames(), complain)
                 }
             }
             return problems == 0 ? 0 : 1
@@ -55,25 +49,25 @@ package enum AclExport {
         }
     }
 
-    private static func macSource(_ request: AclExportRequest, _ complain: @escaping (String) -> Void) throws(ExportFailure)
+    private func macSource(_ complain: @escaping (String) -> Void) throws(ExportFailure)
         -> any ExportSource
     {
-        if request.metadata != nil || request.isNumeric { throw ExportFailure("--from-mac excludes --metadata and --numeric") }
-        let file = try FileSource.open(request.source)
+        if backing.metadata != nil || numeric { throw ExportFailure("--from-mac excludes --metadata and --numeric") }
+        let file = try FileSource.open(path.bytes)
         let source: any ExportSource
         if (try? Syscall.statx(file.rawValue))?.isDirectory == true {
-            source = try AppleDoubleSource(request.source, complain)
+            source = try AppleDoubleSource(path.bytes, complain)
         } else {
-            source = try FileSource(FileSource.shownName(request.source), file, takesListings: true, complain: complain)
+            source = try FileSource(FileSource.shownName(path.bytes), file, takesListings: true, complain: complain)
         }
-        return request.isSorted ? try SortedSource(source) : source
+        return sorted ? try SortedSource(source) : source
     }
 
     /// - Throws: the source cannot be read to its end; then the end is missing in what was written.
-    private static func write(
-        _ source: any ExportSource, names: some IdentityNames, _ request: AclExportRequest, _ sink: OutputSink, _ complain: (String) -> Void
+    private func write(
+        _ source: any ExportSource, names: some IdentityNames, _ complain: (String) -> Void
     ) throws(ExportFailure) {
-        var writer = ExportWriter(request.json ? .json : .text, names: names)
+        var writer = ExportWriter(json ? .json : .text, names: names)
         var buffer = writer.header(source.header)
         func flush() {
             sink.output(buffer)

@@ -1,38 +1,30 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// A command line of `aclfs acl diff`. Paths are bytes.
-package struct AclDiffRequest {
-    var before: [UInt8]
-    var after: [UInt8]
-    var json: Bool
-    /// Whether identities of the same name are the same.
-    var comparesNames: Bool
-    /// Properties that are not compared, with commas between.
-    var ignored: String?
-    /// `auto`, `trusted` or `user`, as the mount option.
-    var metadata: String?
-
-    /// Also directories that lie on no mount.
-    var isOffline: Bool
-
-    package init(
-        before: [UInt8], after: [UInt8], json: Bool, comparesNames: Bool, ignored: String?, metadata: String?, isOffline: Bool
-    ) {
-        (self.before, self.after, self.json, self.comparesNames) = (before, after, json, comparesNames)
-        (self.ignored, self.metadata, self.isOffline) = (ignored, metadata, isOffline)
-    }
-}
-
 /// `aclfs acl diff`: where the metadata of two trees, or of a tree and an export, differ (docs/guide/export.md "Comparing").
-package enum AclDiff {
+struct AclDiff: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs acl diff",
+        abstract: "Where lists, flags, owner, group, mode and backup state of two trees differ.",
+        usage: "aclfs acl diff [--json] [--names] [--ignore WORD,...] [--offline] [--metadata WHERE] A B")
+
+    @Flag(help: "A line of JSON for each difference.") var json = false
+    @Flag(help: "Users and groups of the same name are the same, whatever their numbers are.") var names = false
+    @Option(
+        help: ArgumentHelp("What is not compared: kind, owner, group, mode, flags, backup, acl.", valueName: "WORD,..."))
+    var ignore: String?
+    @OptionGroup var backing: BackingOptions
+    @Argument(help: ArgumentHelp("A directory, an export, or the output of ls -leR@O on a Mac; - is standard input.", valueName: "A"))
+    var before: ByteWord
+    @Argument(help: ArgumentHelp("As A.", valueName: "B")) var after: ByteWord
+
     /// - Returns: the exit status: 0 the same, 1 different, 2 an error, as diff(1).
-    package static func perform(_ request: AclDiffRequest, sink: OutputSink = .standard) -> Int32 {
+    func perform() -> Int32 {
         do throws(ExportFailure) {
-            let run = AclDiffRun(request, try ExportProperty.set(ofIgnored: request.ignored), sink)
-            return try run.run()
+            return try AclDiffRun(self, try ExportProperty.set(ofIgnored: ignore), sink).run()
         } catch {
             sink.complain("acl diff: \(error.message)")
             return 2
@@ -56,23 +48,23 @@ private final class AclDiffRun {
         func hides(_ path: [UInt8]) -> Bool { unread.map { $0 == path || ExportPath.isBelow(path, $0) } ?? false }
     }
 
-    private let request: AclDiffRequest
+    private let request: AclDiff
     private let ignored: Set<ExportProperty>
     private let sink: OutputSink
     private var isDifferent = false
     private var hasFailed = false
 
-    init(_ request: AclDiffRequest, _ ignored: Set<ExportProperty>, _ sink: OutputSink) {
+    init(_ request: AclDiff, _ ignored: Set<ExportProperty>, _ sink: OutputSink) {
         (self.request, self.ignored, self.sink) = (request, ignored, sink)
     }
 
     func run() throws(ExportFailure) -> Int32 {
-        if request.before.elementsEqual("-".utf8), request.after == request.before {
+        if request.before.bytes.elementsEqual("-".utf8), request.after.bytes == request.before.bytes {
             throw ExportFailure("standard input is one export, not two")
         }
-        let before = Reading(try source(request.before))
-        let after = Reading(try source(request.after))
-        let names = DifferenceNames(before.source.identities, after.source.identities, comparesNames: request.comparesNames)
+        let before = Reading(try source(request.before.bytes))
+        let after = Reading(try source(request.after.bytes))
+        let names = DifferenceNames(before.source.identities, after.source.identities, comparesNames: request.names)
         let asShown = before.source.header.isAsShown || after.source.header.isAsShown
         try advance(before)
         try advance(after)
@@ -101,7 +93,7 @@ private final class AclDiffRun {
         if try isFile(path) {
             source = try FileSource(FileSource.shownName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
         } else {
-            source = try DirectorySource(path, isSorted: true, metadata: request.metadata, isOffline: request.isOffline)
+            source = try DirectorySource(path, isSorted: true, metadata: request.backing.metadata, isOffline: request.backing.offline)
         }
         return source.header.isOrdered ? source : try SortedSource(source)
     }

@@ -1,43 +1,95 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
 import ToolSupport
 
-/// A command line of `aclfs acl import`, without `--posix`. Paths are bytes.
-package struct AclImportRequest {
-    var export: [UInt8]
-    /// `OLD=NEW` each.
-    var users: [String]
-    var groups: [String]
-    /// A file with such lines.
-    var map: [UInt8]?
-    /// `refuse` or `keep`.
-    var unknown: String?
-    var isNumeric: Bool
-    /// Properties that are not changed, with commas between.
-    var ignored: String?
-    /// Whether files get set-id bits that they do not have.
-    var setsID: Bool
+/// `aclfs acl import`: objects get the metadata that an export states (docs/guide/export.md "Importing").
+struct AclImport: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs acl import",
+        abstract: "Gives objects the metadata that an export states, or turns POSIX ACLs into entries of the same meaning.",
+        usage: """
+            aclfs acl import [--dry-run|--undo-file FILE [--resume]] [--map-user OLD=NEW] [--map-group OLD=NEW] [--map FILE] \
+            [--unknown refuse|keep] [--numeric] [--ignore WORD,...] [--set-id] [--json] [-v] [--hard-links] [--offline] [--metadata WHERE] EXPORT PATH
+            aclfs acl import --posix --dry-run|--undo-file FILE [--resume] [--json] [--verbose] [--hard-links] [--metadata WHERE] SOURCE
+            """,
+        discussion: """
+            Of an export, the whole file is examined before the first change. Each path is looked for below PATH, and no symbolic link is \
+            followed. Users and groups are those of their names here.
 
-    package init(
-        export: [UInt8], users: [String], groups: [String], map: [UInt8]?, unknown: String?, isNumeric: Bool, ignored: String?, setsID: Bool
-    ) {
-        (self.export, self.users, self.groups, self.map) = (export, users, groups, map)
-        (self.unknown, self.isNumeric, self.ignored, self.setsID) = (unknown, isNumeric, ignored, setsID)
+            Exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+
+            Example: aclfs acl import --undo-file lists.undo lists.txt /srv/share
+            """)
+
+    @Flag(help: "Import the POSIX ACLs of a backing directory.") var posix = false
+    @Option(help: ArgumentHelp("Map the user OLD of the export to NEW.", valueName: "OLD=NEW")) var mapUser: [String] = []
+    @Option(help: ArgumentHelp("Map the group OLD of the export to NEW.", valueName: "OLD=NEW")) var mapGroup: [String] = []
+    @Option(help: ArgumentHelp("A file with lines user:OLD=NEW and group:OLD=NEW.", valueName: "FILE")) var map: ByteWord?
+    @Option(
+        help: ArgumentHelp(
+            "What to do with a name that has no account here: refuse the import, or keep the identity of the export. By default refuse.",
+            valueName: "refuse|keep"))
+    var unknown: String?
+    @Flag(name: [.customShort("n"), .long], help: "Use the identities of the export, not its names.") var numeric = false
+    @Option(help: ArgumentHelp("What stays as it is: owner, group, mode, flags, backup, acl.", valueName: "WORD,...")) var ignore: String?
+    @Flag(help: "Also set-id bits that files do not have: others may have put another file in the place.") var setId = false
+    @Flag(help: "Print what would change, and change nothing.") var dryRun = false
+    @Option(help: ArgumentHelp("A new file, from which aclfs restore undoes the import.", valueName: "FILE")) var undoFile: ByteWord?
+    @Flag(help: "Go on with the undo file of an import that was interrupted.") var resume = false
+    @Flag(help: "Also objects with hard links outside of the tree.") var hardLinks = false
+    @OptionGroup var backing: BackingOptions
+    @Flag(name: [.customShort("v"), .long], help: "Print each object that is changed, with its entries.") var verbose = false
+    @Flag(help: "One line of JSON for each object.") var json = false
+    @Argument(
+        help: ArgumentHelp(
+            "The export (- is standard input), and what it is imported into: on a mount, or in a backing directory that is not mounted. "
+                + "With --posix such a backing directory alone.", valueName: "EXPORT PATH"))
+    var paths: [ByteWord]
+
+    var options: TreeOptions {
+        TreeOptions(
+            undoFile: undoFile?.bytes, resumes: resume, isDryRun: dryRun, includesHardLinks: hardLinks, isVerbose: verbose, json: json,
+            metadata: backing.metadata, isOffline: backing.offline)
     }
 
-    fileprivate func mapping(_ host: SystemNames) throws(ExportFailure) -> IdentityMapping {
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func perform() -> Int32 {
+        if posix, paths.count == 1 { return PosixImport.perform(paths[0].bytes, options, sink) }
+        guard !posix, paths.count == 2 else {
+            printError(
+                posix
+                    ? "aclfs: acl import: with --posix name one backing directory"
+                    : "aclfs: acl import: name an export and what to import it into, or --posix and a backing directory", usage: Acl.usage)
+            return 2
+        }
+        let command = TreeCommand(name: "acl import", options: options, operand: paths[1].bytes, sink: sink)
+        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+            do throws(ExportFailure) {
+                let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
+                let host = SystemNames()
+                let file = try StableFile(paths[0].bytes)
+                let identities = try Self.examine(file, try mapping(host), ignored, host, sink)
+                let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
+                let change = ImportChange(ignoring: ignored, identities: identities, setsID: setId)
+                return try StatedMetadata(source: source, change: change).give(to: tree, command)
+            } catch { throw TreeRefusal(error.message) }
+        }
+    }
+
+    private func mapping(_ host: SystemNames) throws(ExportFailure) -> IdentityMapping {
         guard let unknown = IdentityMapping.Unknown(rawValue: self.unknown ?? "refuse") else {
             throw ExportFailure("--unknown: '\(escapedName((self.unknown ?? "").utf8))' is neither refuse nor keep")
         }
-        var mapping = IdentityMapping(unknown: unknown, isNumeric: isNumeric)
-        for word in users {
+        var mapping = IdentityMapping(unknown: unknown, isNumeric: numeric)
+        for word in mapUser {
             do { try mapping.add(word, kind: .user, host: host) } catch { throw ExportFailure("--map-user: \(error.message)") }
         }
-        for word in groups {
+        for word in mapGroup {
             do { try mapping.add(word, kind: .group, host: host) } catch { throw ExportFailure("--map-group: \(error.message)") }
         }
-        guard let map else { return mapping }
+        guard let map = map?.bytes else { return mapping }
         do throws(ExportFailure) {
             let file = try FileSource.open(map)
             let text: [UInt8]
@@ -45,42 +97,6 @@ package struct AclImportRequest {
             try mapping.add(lines: text, host: host)
         } catch { throw ExportFailure("\(escapedName(map)): \(error.message)") }
         return mapping
-    }
-}
-
-/// `aclfs acl import` and `aclfs acl copy`: objects get the metadata that an export, or another tree, states (docs/guide/export.md "Importing").
-package enum AclImport {
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
-    package static func perform(
-        _ request: AclImportRequest, into path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
-    ) -> Int32 {
-        let command = TreeCommand(name: "acl import", options: options, operand: path, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
-            do throws(ExportFailure) {
-                let ignored = try ExportProperty.set(ofIgnored: request.ignored, known: ExportProperty.changeable)
-                let host = SystemNames()
-                let file = try StableFile(request.export)
-                let identities = try examine(file, try request.mapping(host), ignored, host, sink)
-                let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
-                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: identities, setsID: request.setsID))
-            } catch { throw TreeRefusal(error.message) }
-        }
-    }
-
-    /// - Parameters:
-    ///   - source: the tree whose metadata is copied.
-    ///   - setsID: whether files get set-id bits that they do not have.
-    package static func copy(
-        _ source: [UInt8], ignoring ignored: String?, setsID: Bool, into path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
-    ) -> Int32 {
-        let command = TreeCommand(name: "acl copy", options: options, operand: path, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
-            do throws(ExportFailure) {
-                let ignored = try ExportProperty.set(ofIgnored: ignored, known: ExportProperty.changeable)
-                let source = try DirectorySource(source, isSorted: false, isOffline: options.isOffline)
-                return try run(command, tree, source, ImportChange(ignoring: ignored, identities: [:], setsID: setsID))
-            } catch { throw TreeRefusal(error.message) }
-        }
     }
 
     /// Reads the whole export, before anything is changed.
@@ -115,57 +131,5 @@ package enum AclImport {
             throw ExportFailure("\(refused.count) \(refused.count == 1 ? "name has" : "names have") no account here; nothing was changed")
         }
         return identities
-    }
-
-    private static func run(
-        _ command: TreeCommand, _ tree: any ChangeableTree, _ source: some ExportSource, _ change: ImportChange
-    ) throws(ExportFailure) -> Int32 {
-        do throws(TreeRefusal) {
-            return try command.run(tree, change, .all) { (run) throws(TreeRefusal) in
-                try run.run { (worker) throws(TreeRefusal) in
-                    do throws(ExportFailure) { try visit(source, tree, change, run, worker) } catch { throw TreeRefusal(error.message) }
-                }
-            }
-        } catch { throw ExportFailure(error.message) }
-    }
-
-    private static func visit(
-        _ source: some ExportSource, _ tree: any ChangeableTree, _ change: ImportChange, _ run: ChangeRun<ImportChange>,
-        _ worker: ChangeWorker<ImportChange>
-    ) throws(ExportFailure) {
-        let files = LinuxFiles(staysBeneath: true)
-        while !run.isStopped, let item = try source.next() {
-            switch item {
-            case .unread(let path, let reason): run.report.leave(path, "its metadata could not be read: \(reason)")
-            case .object(let object):
-                do throws(Errno) {
-                    let node = try open(object.path, tree, files)
-                    var met = MetObject(node: node, path: object.path, status: try Syscall.statx(node.rawValue))
-                    if met.status.nlink > 1, !met.status.isDirectory { met.directory = try directory(of: object.path, tree, files) }
-                    change.state(object)
-                    worker.visit(met)
-                } catch {
-                    run.report.leave(
-                        object.path, error == .xdev ? "another file system is mounted on the way, and was not entered" : error.text)
-                }
-            }
-        }
-    }
-
-    private static func directory(
-        of path: [UInt8], _ tree: any ChangeableTree, _ files: LinuxFiles
-    ) throws(Errno) -> SharedDescriptor? {
-        if path == ExportPath.top { return nil }
-        guard let end = path.lastIndex(of: UInt8(ascii: "/")) else { return tree.top }
-        return try open(Array(path[..<end]), tree, files)
-    }
-
-    /// No symlink, `..` or mount is on the way. A path of any length is found.
-    private static func open(_ path: [UInt8], _ tree: any ChangeableTree, _ files: LinuxFiles) throws(Errno) -> SharedDescriptor {
-        if path == ExportPath.top { return tree.top }
-        if path.count < 4096 { return try files.open(path, in: tree.top, followsLink: false) }
-        var node = tree.top
-        for name in path.split(separator: UInt8(ascii: "/")) { node = try files.open(Array(name), in: node, followsLink: false) }
-        return node
     }
 }

@@ -1,21 +1,35 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import LinuxSystem
 import ToolSupport
 
 /// `aclfs acl remap`: another user or group in place of one, in lists and as owner and group (docs/guide/export.md "Renaming users and groups").
-package enum AclRemap {
-    /// - Parameters:
-    ///   - old: a user or a group, as an entry names it.
-    ///   - new: the one to put in its place.
+struct AclRemap: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs acl remap",
+        abstract: "Puts another user or group in the place of one: in lists, and as owner and group.",
+        usage: "aclfs acl remap \(treeUsage) OLD NEW PATH",
+        discussion: """
+            OLD and NEW are names, user:NAME, group:NAME, user:#NUMBER, group:#NUMBER or UUIDs. An object whose owner or group changes \
+            loses its set-id bits.
+
+            Exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+
+            Example: aclfs acl remap --undo-file bob.undo user:#1002 bob /srv/share
+            """)
+
+    @OptionGroup var tree: TreeArguments
+    @Argument(help: ArgumentHelp("A user or a group.", valueName: "OLD")) var old: ByteWord
+    @Argument(help: ArgumentHelp("A user or a group, as OLD.", valueName: "NEW")) var new: ByteWord
+    @Argument(help: ArgumentHelp("On a mount, or in a backing directory that is not mounted.", valueName: "PATH")) var path: ByteWord
+
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
-    package static func perform(
-        _ old: [UInt8], _ new: [UInt8], in path: [UInt8], _ options: TreeOptions, sink: OutputSink = .standard
-    ) -> Int32 {
-        let command = TreeCommand(name: "acl remap", options: options, operand: path, sink: sink)
+    func perform() -> Int32 {
+        let command = TreeCommand(name: "acl remap", options: tree.options, operand: path.bytes, sink: sink)
         return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
             let host = SystemNames()
-            let (one, other) = (try identity(old, host), try identity(new, host))
+            let (one, other) = (try Self.identity(old.bytes, host), try Self.identity(new.bytes, host))
             if one == other { throw TreeRefusal("OLD and NEW are the same: \(one.uuidText)") }
             switch (Principal(one), Principal(other)) {
             case (.user, .group), (.group, .user): throw TreeRefusal("OLD and NEW must both be users or both be groups")

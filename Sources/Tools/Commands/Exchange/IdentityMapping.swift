@@ -3,7 +3,7 @@ import Authorization
 
 /// How the users and groups of an export become those of this host.
 package struct IdentityMapping {
-    /// What happens with a name that is no account here.
+    /// What happens with a name that has no account here.
     package enum Unknown: String {
         case refuse, keep
     }

@@ -36,12 +36,11 @@ package struct ChflagsArguments: Sendable, Hashable {
 }
 
 /// `aclfs chflags`: macOS' chflags(1) (docs/reference/authorization.md 6.6).
-/// - Parameters:
-///   - arguments: after the command's name.
-///   - sink: the streams.
-/// - Returns: the exit status.
-package func runChflags(arguments: [[UInt8]], sink: OutputSink = .standard) -> Int32 {
-    return runChflags(arguments: arguments, sink: sink, files: LinuxFiles())
+enum Chflags: ListedCommand {
+    static let name = "aclfs chflags"
+    static let summary = "change BSD file flags"
+    static let example = "chflags uchg plans"
+    static func run(_ words: [[UInt8]]) -> Int32 { runChflags(arguments: words, sink: .standard, files: LinuxFiles()) }
 }
 
 /// `explain` asks about no values, so its answer does not have this rule (docs/reference/authorization.md 6.6).

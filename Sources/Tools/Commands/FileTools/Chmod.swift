@@ -4,6 +4,14 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs chmod`: macOS' chmod(1) with its exit codes (docs/reference/authorization.md 7.5, 7.6, Q9).
+enum Chmod: ListedCommand {
+    static let name = "aclfs chmod"
+    static let summary = "change modes and lists of entries"
+    static let example = "chmod +a \"bob allow read\" plans"
+    static func run(_ words: [[UInt8]]) -> Int32 { runChmod(arguments: words) }
+}
+
+/// The same with other streams, for tests.
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - sink: the streams.
@@ -32,11 +40,11 @@ package func runChmod<Files: ToolFiles>(
         return 1
     }
     for warning in parsed.warnings { sink.complain("chmod: \(warning)") }
-    let command = Chmod(arguments: parsed, sink: sink, files: files, umask: umask)
+    let command = ChmodRun(arguments: parsed, sink: sink, files: files, umask: umask)
     return command.run(names: names)
 }
 
-private final class Chmod<Files: ToolFiles> {
+private final class ChmodRun<Files: ToolFiles> {
     let arguments: ChmodArguments
     let sink: OutputSink
     let files: Files

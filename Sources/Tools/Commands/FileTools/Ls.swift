@@ -4,6 +4,14 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs ls`: the part of macOS' ls(1) that docs/reference/authorization.md 7.2 describes.
+enum Ls: ListedCommand {
+    static let name = "aclfs ls"
+    static let summary = "list with entries, flags and attributes"
+    static let example = "ls -le plans"
+    static func run(_ words: [[UInt8]]) -> Int32 { runLs(arguments: words) }
+}
+
+/// The same with other streams, for tests.
 /// - Parameters:
 ///   - arguments: after the command's name.
 ///   - sink: the streams.

@@ -5,10 +5,13 @@ import LinuxSystem
 import ToolSupport
 
 /// `aclfs owner`: shows and changes the owner of objects, which may be a group (docs/reference/identity.md "Owners").
-/// - Parameter arguments: after the command's name.
-/// - Returns: the exit status.
-package func runOwner(arguments: [[UInt8]]) -> Int32 {
-    runOwner(arguments: arguments, sink: .standard, files: LinuxFiles(), accounts: SystemAccounts())
+enum Owner: ListedCommand {
+    static let name = "aclfs owner"
+    static let summary = "show and change owners; a group may own"
+    static let example = "owner --group staff plans"
+    static func run(_ words: [[UInt8]]) -> Int32 {
+        runOwner(arguments: words, sink: .standard, files: LinuxFiles(), accounts: SystemAccounts())
+    }
 }
 
 /// The same with other streams, files and accounts, for tests.

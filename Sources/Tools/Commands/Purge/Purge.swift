@@ -1,14 +1,39 @@
 import ACLFormats
+import ArgumentParser
 import LinuxSystem
 import SandboxPolicy
 import ToolSupport
 
 /// `aclfs purge`: removes what has not been used for some time from the caches of containers (docs/guide/backup.md "Purging").
-package enum Purge {
+struct Purge: ParsedCommand, ListedCommand {
+    static let summary = "remove old files from caches of containers"
+    static let example = "purge --older-than 3d /srv/share"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs purge", abstract: "Removes old files from tmp and Library/Caches of the containers at and below PATH.",
+        usage: "aclfs purge [--older-than AGE] [--dry-run] [--json] [--verbose] PATH ...")
+
+    @Option(
+        help: ArgumentHelp(
+            "Remove what was neither read nor changed for this long: 30m, 12h, 3d or 2w; by default \(Purge.usualAge).",
+            valueName: "AGE"))
+    var olderThan: String?
+    @Flag(help: "Print what would be removed, and remove nothing.") var dryRun = false
+    @Flag(help: "One line of JSON for each object.") var json = false
+    @Flag(name: [.customShort("v"), .long], help: "Print each object that is removed.") var verbose = false
+    @Argument(help: ArgumentHelp("Containers, or directories that hold some, on an aclfs mount.", valueName: "PATH"))
+    var paths: [ByteWord]
+
+    private static let usualAge = "3d"
+
     /// - Returns: the exit status: 0; 1 if something could not be removed, or a container that was named is in use; 2 if nothing was done.
-    package static func perform(_ request: PurgeRequest, sink: OutputSink = .standard) -> Int32 {
+    func perform() -> Int32 {
+        let word = olderThan ?? Self.usualAge
+        guard let age = Self.age(word) else {
+            printError("aclfs: purge: '\(word)' is no age; 30m, 12h, 3d and 2w are some")
+            return 2
+        }
         var operands: [(path: [UInt8], mount: MountEntry, node: SharedDescriptor)] = []
-        for path in request.paths {
+        for path in paths.map(\.bytes) {
             do {
                 let location = try MountLocation(path)
                 let node = try LinuxFiles().open(path, followsLink: false)
@@ -22,7 +47,7 @@ package enum Purge {
                 return 2
             }
         }
-        let report = PurgeReport(sink, request)
+        let report = PurgeReport(sink, isDryRun: dryRun, isVerbose: verbose, json: json)
         var uses: [UInt64: ContainerUse] = [:]
         for operand in operands {
             let use = uses[operand.mount.id] ?? ContainerUse(of: operand.mount)
@@ -30,10 +55,19 @@ package enum Purge {
                 report.note("purge: sandbox views are not checked: only root and the user who mounted may ask for them")
             }
             uses[operand.mount.id] = use
-            PurgeWalk(report, request, use).run(operand.node, operand.path)
+            PurgeWalk(report, isDryRun: dryRun, limit: SystemTime.now().sec - age, use).run(operand.node, operand.path)
         }
         report.summarize()
         return report.exitStatus
+    }
+
+    /// - Parameter text: a number and a unit, as `3d`.
+    /// - Returns: seconds; nil if it is no age.
+    static func age(_ text: String) -> Int64? {
+        guard let unit = text.last, let length: Int64 = ["s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800][unit] else { return nil }
+        let digits = text.dropLast()
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int64(digits), count < 1 << 32 else { return nil }
+        return count * length
     }
 }
 
@@ -43,13 +77,13 @@ private struct PurgeWalk {
 
     private let files = LinuxFiles(staysBeneath: true)
     private let report: PurgeReport
-    private let request: PurgeRequest
+    private let isDryRun: Bool
     private let use: ContainerUse
+    /// Seconds since 1970: what was used since stays.
     private let limit: Int64
 
-    init(_ report: PurgeReport, _ request: PurgeRequest, _ use: ContainerUse) {
-        (self.report, self.request, self.use) = (report, request, use)
-        limit = SystemTime.now().sec - request.age
+    init(_ report: PurgeReport, isDryRun: Bool, limit: Int64, _ use: ContainerUse) {
+        (self.report, self.isDryRun, self.limit, self.use) = (report, isDryRun, limit, use)
     }
 
     func run(_ top: SharedDescriptor, _ path: [UInt8]) {
@@ -87,7 +121,7 @@ private struct PurgeWalk {
         let owner = try SoleOwner(of: node, status, files)
         report.beginContainer()
         for place in DeclaredLayout.purgeablePlaces {
-            PurgePlace(report, isDryRun: request.isDryRun, limit: limit, owner: owner).purge(place, of: node, path)
+            PurgePlace(report, isDryRun: isDryRun, limit: limit, owner: owner).purge(place, of: node, path)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import ControlProtocol
 import Glibc
@@ -21,45 +22,67 @@ private final class UserNames {
 }
 
 /// `aclfs explain`: whether an operation is allowed, and why.
-package enum Explain {
+struct Explain: ParsedCommand, ListedCommand {
+    static let summary = "whether an operation is allowed, and why"
+    static let example = "explain --as bob open-write plans"
+    static var moreHelp: String? { OperationHelp.text }
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs explain", abstract: "Whether an operation is allowed, and why.",
+        usage: """
+            aclfs explain [--json] [--as USER[:GROUP,...]] OPERATION PATH [PATH2]
+            aclfs explain [--json] [-R] --who-can OPERATION PATH
+            aclfs explain [--json] --last [N] [MOUNTPOINT]
+            """)
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Option(name: .customLong("as"), help: ArgumentHelp("The user to decide for; by default the caller.", valueName: "USER[:GROUP,...]"))
+    var subject: String?
+    @Flag(help: "List the users to whom the operation is allowed.") var whoCan = false
+    @Flag(name: [.customShort("R"), .long], help: "With --who-can: also for all below PATH, as they are found.") var recursive = false
+    @Flag(help: "List the last 20 denials, or the last N.") var last = false
+    @Argument(
+        help: ArgumentHelp(
+            "The name of a right, or open-read, unlink, chmod and so on; and what it is done to.", valueName: "OPERATION PATH"))
+    var words: [ByteWord] = []
+
     /// - Returns: the exit status: 0 allowed, 1 denied, 2 no answer.
-    package static func perform(_ arguments: ExplainRequest) -> Int32 {
+    func perform() -> Int32 {
         do throws(ControlError) {
-            guard arguments.whoCan || !arguments.isRecursive else { throw ControlError("-R needs --who-can") }
-            if arguments.last { return try last(arguments) }
-            if arguments.whoCan { return try whoCan(arguments) }
-            return try explain(arguments)
+            guard whoCan || !recursive else { throw ControlError("-R needs --who-can") }
+            if last { return try listDenials() }
+            if whoCan { return try listUsers() }
+            return try explain()
         } catch {
             printError("aclfs: \(error.message)")
             return 2
         }
     }
 
-    private static func explain(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
-        guard arguments.words.count == 2 || arguments.words.count == 3 else {
+    private func explain() throws(ControlError) -> Int32 {
+        guard words.count == 2 || words.count == 3 else {
             throw ControlError("usage: aclfs explain [--json] [--as USER[:GROUP,…]] OPERATION PATH [PATH2]")
         }
-        let word = try operation(arguments.words[0])
-        let first = try MountLocation(arguments.words[1])
+        let word = try Self.operation(words[0].bytes)
+        let first = try MountLocation(words[1].bytes)
         var second: MountLocation?
-        if arguments.words.count == 3 {
+        if words.count == 3 {
             guard word.operation.call?.takesSecondPath == true else {
                 throw ControlError("operation \(word.text) takes one path, not two")
             }
-            let location = try MountLocation(arguments.words[2])
+            let location = try MountLocation(words[2].bytes)
             guard location.entry.device == first.entry.device else {
                 throw ControlError("\(word.text): the two paths are on different mounts; that is refused with EXDEV")
             }
             second = location
         }
-        let question = ExplainMessage(word, path: first.names, secondPath: second?.names, subject: arguments.subject)
+        let question = ExplainMessage(word, path: first.names, secondPath: second?.names, subject: subject)
         let answer: ExplainAnswer
-        do throws(ControlError) { answer = try first.client().ask(question) } catch { throw named(error, arguments.words[1]) }
+        do throws(ControlError) { answer = try first.client().ask(question) } catch { throw Self.named(error, words[1].bytes) }
         guard let explanation = answer.explanation else { throw ControlError(ControlError.notUnderstood) }
         func path(_ place: Explanation.Place) -> [UInt8] {
             place.isSecondPath ? (second ?? first).shown(place.depth) : first.shown(place.depth)
         }
-        if arguments.json {
+        if json {
             printJSON(explanation.json(path: path))
         } else {
             for line in explanation.text(path: path) { printLine(line) }
@@ -73,12 +96,12 @@ package enum Explain {
         return operation
     }
 
-    private static func whoCan(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
-        guard arguments.words.count == 2, arguments.subject == nil else {
+    private func listUsers() throws(ControlError) -> Int32 {
+        guard words.count == 2, subject == nil else {
             throw ControlError("usage: aclfs explain [--json] [-R] --who-can OPERATION PATH")
         }
-        let word = try operation(arguments.words[0])
-        let location = try MountLocation(arguments.words[1])
+        let word = try Self.operation(words[0].bytes)
+        let location = try MountLocation(words[1].bytes)
         let users = AccountDatabase.allUsers()
         /// The rule by which the sandbox refuses every user.
         var rule: String?
@@ -99,24 +122,24 @@ package enum Explain {
             return rows
         }
         do throws(ControlError) {
-            if arguments.isRecursive {
-                return try WhoCanTree(json: arguments.json, ask: { (names) throws(ControlError) in try rows(names) })
-                    .run(arguments.words[1], location)
+            if recursive {
+                return try WhoCanTree(json: json, ask: { (names) throws(ControlError) in try rows(names) })
+                    .run(words[1].bytes, location)
             }
             let rows = try rows(location.names)
-            if arguments.json {
+            if json {
                 printJSON(.array(rows.map(\.json)))
             } else {
                 for line in ExplainTable.lines(rows.map(\.cells)) { printLine(line) }
                 if rows.isEmpty, let rule { printError("aclfs: no user may: \(rule)") }
             }
             return rows.isEmpty ? 1 : 0
-        } catch { throw named(error, arguments.words[1]) }
+        } catch { throw Self.named(error, words[1].bytes) }
     }
 
     /// `--last [N] [MOUNTPOINT]`. The default is the mount of the working directory, or the only one.
-    private static func last(_ arguments: ExplainRequest) throws(ControlError) -> Int32 {
-        var words = arguments.words
+    private func listDenials() throws(ControlError) -> Int32 {
+        var words = self.words.map(\.bytes)
         var count: Int64 = 20
         if let word = words.first, let number = Int64(String(decoding: word, as: UTF8.self)) {
             guard number > 0 else { throw ControlError("--last takes a number above 0") }
@@ -137,15 +160,15 @@ package enum Explain {
             }
             mount = only
         }
-        let denials = try denials(count, on: mount)
-        if arguments.json {
+        let denials = try Self.denials(count, on: mount)
+        if json {
             printJSON(.array(denials.map(\.json)))
             return 0
         }
         let names = UserNames()
         let rows = denials.map { denial in
             [
-                utc(denial.time ?? 0), names.user(denial.uid), denial.operation ?? "", place(denial), denial.errno ?? "",
+                Self.utc(denial.time ?? 0), names.user(denial.uid), denial.operation ?? "", Self.place(denial), denial.errno ?? "",
                 denial.stage ?? "", denial.rule ?? "",
             ]
         }

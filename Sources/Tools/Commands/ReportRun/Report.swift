@@ -1,4 +1,5 @@
 import ACLFormats
+import ArgumentParser
 import Authorization
 import ControlProtocol
 import Glibc
@@ -7,40 +8,47 @@ import LinuxSystem
 import Mounting
 import ToolSupport
 
-/// A command line of `aclfs report`. Paths are bytes.
-package struct ReportRequest {
-    var directory: [UInt8]
-    /// nil: standard output.
-    var output: [UInt8]?
-    /// Whether a file is replaced.
-    var isForced: Bool
-    var json: Bool
-    /// `auto`, `trusted` or `user`, as the mount option; for a backing directory.
-    var metadata: String?
-    /// Also a directory that lies on no mount.
-    var isOffline: Bool
-
-    package init(directory: [UInt8], output: [UInt8]?, isForced: Bool, json: Bool, metadata: String?, isOffline: Bool) {
-        (self.directory, self.output, self.isForced) = (directory, output, isForced)
-        (self.json, self.metadata, self.isOffline) = (json, metadata, isOffline)
-    }
-}
-
 /// `aclfs report`: who may do what where, as a page or as lines of JSON (docs/guide/report.md).
-package enum Report {
+struct Report: ParsedCommand, ListedCommand {
+    static let summary = "a page: who may do what where"
+    static let example = "report -o share.html /srv/share"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs report", abstract: "Writes a page that says who may do what in a directory and below it.",
+        usage: "aclfs report [--json] [-o FILE] [--force] [--offline] [--metadata WHERE] DIRECTORY")
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("A new file for the page; by default standard output.", valueName: "FILE"))
+    var output: ByteWord?
+    @Flag(help: "Replace FILE.") var force = false
+    @Flag(help: "Lines of JSON instead of a page.") var json = false
+    @Flag(help: "Accept a backing directory that is not mounted, too.") var offline = false
+    @Option(
+        help: ArgumentHelp(
+            "Where a backing directory stores its entries, as the mount option metadata=: auto (default), trusted or user.",
+            valueName: "WHERE"))
+    var metadata: String?
+    @Argument(help: ArgumentHelp("On an aclfs mount, or a backing directory that is not mounted.", valueName: "DIRECTORY"))
+    var directory: ByteWord
+
+    static let moreHelp: String? = """
+        Examples:
+
+          aclfs report -o share.html /srv/share
+          aclfs report --json /srv/share
+        """
+
     /// - Returns: the exit status: 0, 1 if something could not be read, 2 if there is no report.
-    package static func perform(_ request: ReportRequest, sink: OutputSink = .standard) -> Int32 {
+    func perform() -> Int32 {
         do throws(TreeRefusal) {
-            if request.isForced, request.output == nil { throw TreeRefusal("--force needs --output") }
-            if request.output == nil, !request.json, isatty(STDOUT_FILENO) == 1 {
+            if force, output == nil { throw TreeRefusal("--force needs --output") }
+            if output == nil, !json, isatty(STDOUT_FILENO) == 1 {
                 throw TreeRefusal("a page is not for a terminal: name a file with --output, or redirect the output")
             }
             // Before the walk, which may take long.
-            let file = try request.output.map { (path) throws(TreeRefusal) in try ReportFile(path, replaces: request.isForced) }
-            let run = try ReportRun(request, sink)
+            let file = try output.map { (path) throws(TreeRefusal) in try ReportFile(path.bytes, replaces: force) }
+            let run = ReportRun(directory.bytes, metadata: metadata, isOffline: offline, sink)
             let report = try run.report()
             var bytes: [UInt8] = []
-            if request.json {
+            if json {
                 let lines = ReportLines(report: report, names: run.names)
                 if file == nil { lines.write(to: sink.output) } else { lines.write { bytes += $0 } }
             } else {
@@ -63,10 +71,14 @@ package enum Report {
 /// One run of a report.
 private final class ReportRun {
     let names = SystemNames()
-    private let request: ReportRequest
+    private let directory: [UInt8]
+    private let metadata: String?
+    private let isOffline: Bool
     private let sink: OutputSink
 
-    init(_ request: ReportRequest, _ sink: OutputSink) throws(TreeRefusal) { (self.request, self.sink) = (request, sink) }
+    init(_ directory: [UInt8], metadata: String?, isOffline: Bool, _ sink: OutputSink) {
+        (self.directory, self.metadata, self.isOffline, self.sink) = (directory, metadata, isOffline, sink)
+    }
 
     /// The present time, in the time zone of the process.
     var time: String {
@@ -80,19 +92,19 @@ private final class ReportRun {
 
     func report() throws(TreeRefusal) -> ReportValue {
         let location: MountLocation
-        do throws(ControlError) { location = try MountLocation(request.directory, isFollowed: true) } catch {
+        do throws(ControlError) { location = try MountLocation(directory, isFollowed: true) } catch {
             // The path itself is wrong.
             if error.code != nil { throw TreeRefusal(error.message) }
-            guard request.isOffline else { throw OfflineTree.refusalUnasked(request.directory) }
+            guard isOffline else { throw OfflineTree.refusalUnasked(directory) }
             return try reportOfBackingDirectory()
         }
-        if request.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
+        if metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
         return try report(of: location)
     }
 
     private func report(of location: MountLocation) throws(TreeRefusal) -> ReportValue {
         var place: MountedPlace
-        do { place = try MountedPlace(location) } catch { throw TreeRefusal("\(escapedName(request.directory)): \(error.text)") }
+        do { place = try MountedPlace(location) } catch { throw TreeRefusal("\(escapedName(directory)): \(error.text)") }
         let reader = MountReader(names: names)
         let above = place.readAbove(reader)
         let spool = try walk(place.top, place.status, reader)
@@ -101,8 +113,8 @@ private final class ReportRun {
     }
 
     private func reportOfBackingDirectory() throws(TreeRefusal) -> ReportValue {
-        let recordName = try TreeOptions(metadata: request.metadata).recordNameOffline(of: request.directory)
-        let tree = try OfflineTree(request.directory, recordName: recordName)
+        let recordName = try TreeOptions(metadata: metadata).recordNameOffline(of: directory)
+        let tree = try OfflineTree(directory, recordName: recordName)
         do throws(TreeRefusal) { try tree.requireChangeable { sink.complain("warning: \($0)") } } catch {
             throw TreeRefusal("\(error.message), or name a directory on the mount")
         }

@@ -41,7 +41,7 @@ struct ReportFile {
             let place = directory.rawValue
             let file = try PrivateFile.make(hidden, in: directory)
             do throws(Errno) {
-                try Self.write(bytes, to: file.rawValue)
+                try Syscall.writeAll(file.rawValue, bytes)
                 try Syscall.fsync(file.rawValue)
                 try rename(hidden)
             } catch {
@@ -65,21 +65,6 @@ struct ReportFile {
                     try Syscall.unlinkat(place, old)
                 }
             }
-        }
-    }
-
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
-        var written = 0
-        while written < bytes.count {
-            let start = written
-            let result = bytes.withUnsafeBytes { buffer -> Result<Int, Errno> in
-                do throws(Errno) {
-                    return .success(try Syscall.write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[start...])))
-                } catch { return .failure(error) }
-            }
-            let count = try result.get()
-            if count == 0 { throw .io }
-            written += count
         }
     }
 }

@@ -1,4 +1,5 @@
 import ACLFormats
+import ArgumentParser
 import ControlProtocol
 import MountOptions
 import Mounting
@@ -8,41 +9,61 @@ import SandboxProfiles
 import ToolSupport
 
 /// `aclfs sandbox check`: whether a profile is valid, and what it allows at each path.
-package enum SandboxCheck {
+struct SandboxCheck: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox check",
+        abstract: "Whether a sandbox profile is valid, and what it allows at which path.",
+        usage: "aclfs sandbox check [--json] [-v] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+    @Flag(name: [.customShort("v"), .long], help: "Also name the keys that are not about files, which nothing here enforces.")
+    var verbose = false
+    @Option(help: ArgumentHelp("The bundle identifier of the application whose container is included.", valueName: "ID"))
+    var bundle: String?
+    @Option(help: ArgumentHelp("The home folder, as a path from the top of the mount; by default the top.", valueName: "PATH"))
+    var home: String?
+    @Option(help: ArgumentHelp("The layout of the container; by default macos.", valueName: "macos|ios"))
+    var layout: String?
+    @Argument(help: ArgumentHelp("The name of an installed profile, or the path of a file (with a slash).", valueName: "PROFILE"))
+    var profile: ByteWord
+    @Argument(help: ArgumentHelp("A path from the top of the mount; what is allowed there is shown.", valueName: "PATH"))
+    var paths: [ByteWord] = []
+
     /// - Returns: the exit status: 0 the profile is good, 1 it is not, 2 no answer.
-    package static func perform(_ arguments: SandboxCheckRequest) -> Int32 {
+    func perform() -> Int32 {
         var options = MountOptions()
-        let name = String(decoding: arguments.profile, as: UTF8.self)
+        let name = String(decoding: profile.bytes, as: UTF8.self)
         do {
-            let words = [
-                ("sandbox", name), ("bundle", arguments.bundle), ("home", arguments.home), ("layout", arguments.layout),
+            let said = [
+                ("sandbox", name), ("bundle", bundle), ("home", home), ("layout", layout),
             ]
-            try options.apply(MountOptionText.join(words.compactMap { word, value in value.map { "\(word)=\($0)" } }))
+            try options.apply(MountOptionText.join(said.compactMap { word, value in value.map { "\(word)=\($0)" } }))
             try options.checkTogether()
         } catch {
             printError("aclfs: \(error.description)")
             return 2
         }
-        let profile: SandboxProfile
+        let read: SandboxProfile
         let table: ZoneTable
         do {
-            profile = try SandboxProfile.read(
-                name, bundle: options.sandbox.bundle, home: home(options.sandbox.home ?? "/"),
+            read = try SandboxProfile.read(
+                name, bundle: options.sandbox.bundle, home: Self.home(options.sandbox.home ?? "/"),
                 layout: options.sandbox.layout ?? .macos)
-            table = try compiled(profile)
-        } catch { return refuse(error, name, arguments.json) }
-        let paths = arguments.paths.map { $0.pathNames }
-        for (path, word) in zip(paths, arguments.paths) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
+            table = try Self.compiled(read)
+        } catch { return Self.refuse(error, name, json) }
+        let words = paths.map(\.bytes)
+        let places = words.map { $0.pathNames }
+        for (path, word) in zip(places, words) where path.contains([0x2E]) || path.contains([0x2E, 0x2E]) {
             printError("aclfs: \(escapedName(word)): a path from the mount's top may not contain . or ..")
             return 2
         }
-        for (path, word) in zip(paths, arguments.paths) where table[table.zone(of: path)].kind == .outside {
-            if let hint = hint(word, path) { printError("aclfs: \(hint)") }
+        for (path, word) in zip(places, words) where table[table.zone(of: path)].kind == .outside {
+            if let hint = Self.hint(word, path) { printError("aclfs: \(hint)") }
         }
-        if arguments.json {
-            printJSON(json(profile, table, paths))
+        if json {
+            printJSON(Self.json(read, table, places))
         } else {
-            show(profile, table, paths, isVerbose: arguments.isVerbose)
+            Self.show(read, table, places, isVerbose: verbose)
         }
         return 0
     }

@@ -1,4 +1,5 @@
 import ACLFormats
+import ArgumentParser
 import ControlProtocol
 import LinuxSystem
 import ProfileFiles
@@ -7,9 +8,15 @@ import SandboxProfiles
 import ToolSupport
 
 /// `aclfs sandbox list`: the installed profiles, and the mounts that one confines.
-package enum SandboxList {
+struct SandboxList: ParsedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs sandbox list", abstract: "The installed profiles, and the mounts that a profile confines.",
+        usage: "aclfs sandbox list [--json]")
+
+    @Flag(help: "JSON instead of text.") var json = false
+
     /// - Returns: the exit status: 0; 1 if a profile is not valid, or a mount did not answer.
-    package static func perform(json: Bool) -> Int32 {
+    func perform() -> Int32 {
         var profiles: [JSON] = []
         var isGood = true
         for installed in ProfilePlace.installed() {
@@ -27,14 +34,14 @@ package enum SandboxList {
                 remark = "  (not valid)"
             }
             profiles.append(.object(members))
-            if !json { line("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
+            if !json { printLine("\(escapedName(installed.name.utf8))  \(installed.path)\(remark)") }
         }
-        let (views, isWhole) = views()
+        let (views, isWhole) = Self.views()
         if json {
             let told = views.map { JSON.object([JSON.path($0.mountpoint.utf8, name: "mountpoint")] + $0.profile.members) }
             printJSON(.object([.init("profiles", .array(profiles)), .init("views", .array(told))]))
         } else {
-            for view in views { line("\(escapedName(view.mountpoint.utf8)): \(StatusReport.sandbox(view.profile))") }
+            for view in views { printLine("\(escapedName(view.mountpoint.utf8)): \(Status.sandbox(view.profile))") }
         }
         return isGood && isWhole ? 0 : 1
     }
@@ -58,6 +65,4 @@ package enum SandboxList {
         }
         return (views, isWhole)
     }
-
-    private static func line(_ text: String) { printLine(text) }
 }

@@ -1,17 +1,26 @@
 import ACLFormats
+import ArgumentParser
 import LinuxSystem
 import Mounting
 import ToolSupport
 
 /// `aclfs fstab-line [-o OPTIONS] [--automount] SOURCE MOUNTPOINT`: the line of fstab for a mount.
-package enum FstabLine {
-    /// - Parameters:
-    ///   - options: as for `aclfs mount`.
-    ///   - automounts: systemd mounts it when a program enters it.
+struct FstabLine: ParsedCommand, ListedCommand {
+    static let summary = "the line of /etc/fstab for a mount"
+    static let example = "fstab-line /srv/back/share /srv/share"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs fstab-line", abstract: "The line of /etc/fstab for a mount.",
+        usage: "aclfs fstab-line [-o OPTIONS] [--automount] SOURCE MOUNTPOINT")
+
+    @Option(name: [.customShort("o", allowingJoined: true), .customLong("options")], help: "As for aclfs mount.") var options: [String] = []
+    @Flag(help: "systemd mounts it when a program enters it.") var automount = false
+    @Argument(help: ArgumentHelp(valueName: "SOURCE")) var source: String
+    @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: String
+
     /// - Returns: the exit status: 0, or 2 if `aclfs mount` would refuse the words.
-    package static func perform(source: String, mountpoint: String, options: [String], automounts: Bool) -> Int32 {
+    func perform() -> Int32 {
         do throws(MountFailure) {
-            printLine(try line(source: source, mountpoint: mountpoint, options: options, automounts: automounts))
+            printLine(try line())
             return 0
         } catch {
             printError("aclfs: \(error.message)")
@@ -19,23 +28,21 @@ package enum FstabLine {
         }
     }
 
-    private static func line(
-        source: String, mountpoint: String, options: [String], automounts: Bool
-    ) throws(MountFailure) -> String {
+    private func line() throws(MountFailure) -> String {
         let request = try MountRequest.command(options.flatMap { ["-o", $0] } + ["--", source, mountpoint])
-        if let obstacle = request.obstacleInFstab { throw refusal(obstacle) }
+        if let obstacle = request.obstacleInFstab { throw Self.refusal(obstacle) }
         for word in IgnoredRulesWarning.words(in: request.options) {
             printError("aclfs: warning: with \(word) \(IgnoredRulesWarning.meaning(of: word))")
         }
-        let from = try place(source, role: "source")
-        let to = try place(mountpoint, role: "mount point")
+        let from = try Self.place(source, role: "source")
+        let to = try Self.place(mountpoint, role: "mount point")
         var words = options.isEmpty ? [] : [options.joined(separator: ",")]
         if !options.contains(where: { $0.split(separator: ",").contains("nofail") }) { words.append("nofail") }
         // Of a source inside the mount point, the mount would wait for itself.
-        if !MountPath.isInside(from, to), let word = waiting(for: from) { words.append(word) }
-        if automounts { words += ["noauto", "x-systemd.automount"] }
+        if !MountPath.isInside(from, to), let word = Self.waiting(for: from) { words.append(word) }
+        if automount { words += ["noauto", "x-systemd.automount"] }
         if SharedFileSystem.holds(from) { words.append("_netdev") }
-        return [from, to, "aclfs", words.joined(separator: ",")].map(escaped).joined(separator: "  ") + "  0 0"
+        return [from, to, "aclfs", words.joined(separator: ",")].map(Self.escaped).joined(separator: "  ") + "  0 0"
     }
 
     /// The word by which systemd waits for the file system of a source. In quotes mount(8) takes commas and blanks for a part of it, and

@@ -63,18 +63,7 @@ final class UndoFileWriter: Sendable {
     }
 
     private func write(_ bytes: [UInt8]) throws(Errno) {
-        var written = 0
-        while written < bytes.count {
-            let (start, descriptor) = (written, file.rawValue)
-            let result = bytes.withUnsafeBytes { buffer -> Result<Int, Errno> in
-                do throws(Errno) {
-                    return .success(try Syscall.write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[start...])))
-                } catch { return .failure(error) }
-            }
-            let count = try result.get()
-            if count == 0 { throw .io }
-            written += count
-        }
+        try Syscall.writeAll(file.rawValue, bytes)
         try Syscall.fsync(file.rawValue)
     }
 }

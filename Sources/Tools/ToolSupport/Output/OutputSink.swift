@@ -25,7 +25,7 @@ package struct OutputSink {
         var sink = OutputSink(
             output: { StandardOutput.write($0) },
             // A failure of standard error cannot be reported.
-            error: { try? writeAll($0, to: 2) }, isOpen: { StandardOutput.isOpen },
+            error: { try? Syscall.writeAll(2, $0) }, isOpen: { StandardOutput.isOpen },
             // Above every limit, so that a parser notices a text that is too long.
             input: { try? Syscall.readAll(0, limit: 1 << 17) })
         sink.columns = TextWidth.columns

@@ -17,7 +17,7 @@ package enum StandardOutput {
     package static func write(_ bytes: [UInt8]) {
         guard isOpen else { return }
         do {
-            try writeAll(bytes, to: STDOUT_FILENO)
+            try Syscall.writeAll(STDOUT_FILENO, bytes)
             state.withLock { $0.isUsed = true }
         } catch { fail(error) }
     }
@@ -35,20 +35,5 @@ package enum StandardOutput {
         state.withLock { $0.failure = error }
         // With SIGPIPE ignored a reader that has closed the pipe needs no message.
         if error != .pipe { OutputSink.standard.complain("standard output: \(error.text)") }
-    }
-}
-
-func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(Errno) {
-    var written = 0
-    while written < bytes.count {
-        let result = bytes.withUnsafeBytes { buffer -> Result<Int, Errno> in
-            do throws(Errno) {
-                return .success(try Syscall.write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[written...])))
-            } catch { return .failure(error) }
-        }
-        let count = try result.get()
-        // write(2) never returns 0 here. A loop without end would be worse.
-        if count == 0 { throw .io }
-        written += count
     }
 }

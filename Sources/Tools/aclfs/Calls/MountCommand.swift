@@ -28,8 +28,6 @@ enum MountCommand {
             var words = [strdup(name ?? path)] + (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0] } + [nil]
             execv(path, &words)
             throw MountFailure(status: MountExit.systemError, message: "cannot start \(path): \(Errno(rawValue: errno))")
-        } catch { return report(error) }
+        } catch { return error.report() }
     }
-
-    static func report(_ failure: MountFailure) -> Int32 { failure.report() }
 }

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Authorization
+
+/// `aclfs propagate`: the inheritable entries of a directory to all below it (docs/guide/administration.md).
+struct Propagate: ParsedCommand, ListedCommand {
+    static let summary = "inheritable entries of a directory to all below"
+    static let example = "propagate /srv/share/folder"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs propagate", abstract: "Gives the inheritable entries of a directory to everything below it.",
+        usage: "aclfs propagate \(treeUsage) DIRECTORY",
+        discussion: """
+            Each object keeps its explicit entries, and its inherited ones become those that its directory passes on, a directory \
+            before its contents. The directory itself stays as it is.
+            """)
+
+    @OptionGroup var tree: TreeArguments
+    @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
+
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func perform() -> Int32 {
+        let command = TreeCommand(name: "propagate", options: tree.options, operand: directory.bytes, sink: sink)
+        return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+            try command.run(tree, InheritanceChange(change: .inherit), .below)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import Authorization
+
+/// `aclfs strip`: no entries any more, or no inherited ones (docs/guide/administration.md).
+struct Strip: ParsedCommand, ListedCommand {
+    static let summary = "remove entries of a tree"
+    static let example = "strip -R --inherited folder"
+    static let configuration = CommandConfiguration(
+        commandName: "aclfs strip", abstract: "Removes all entries, or only the inherited ones.",
+        usage: "aclfs strip [-R] [--inherited] \(treeUsage) PATH",
+        discussion: """
+            Without entries only flags and mode decide. Without the inherited entries the explicit ones are left, as with chmod -I.
+            """)
+
+    @Flag(name: [.customShort("R"), .long], help: "Also all below PATH.") var recursive = false
+    @Flag(help: "Only the inherited entries.") var inherited = false
+    @OptionGroup var tree: TreeArguments
+    @Argument(help: ArgumentHelp(treePlace, valueName: "PATH")) var path: ByteWord
+
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func perform() -> Int32 {
+        let command = TreeCommand(name: "strip", options: tree.options, operand: path.bytes, sink: sink)
+        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+            try command.run(tree, InheritanceChange(change: inherited ? .removeInherited : .removeAll), recursive ? .all : .top)
+        }
+    }
+}
