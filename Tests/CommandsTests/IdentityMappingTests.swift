@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: ["alice", "=alice", "alice=", "alice=robert", "a=b=c"])
     func aBadMapIsRefused(_ word: String) {
-        #expect(throws: ExportFailure.self) { try mapping([word]) }
+        #expect(throws: CommandFailure.self) { try mapping([word]) }
     }
 
     @Test func linesOfAFileAreAMap() throws {
@@ -90,7 +90,7 @@ import Testing
             ("user:a=alice\nrobert=alice", 2), ("user:robert", 1), ("user:a=alice\nuser:a=bob", 2), ("\u{0}\nuser:a=zoe", 1),
         ] {
             var mapping = IdentityMapping()
-            do throws(ExportFailure) {
+            do throws(CommandFailure) {
                 try mapping.add(lines: Array(text.utf8), host: Host())
                 Issue.record("read: \(text)")
             } catch { #expect(error.message.hasPrefix("line \(line): "), "\(text): \(error.message)") }

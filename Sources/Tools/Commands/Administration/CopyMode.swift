@@ -23,12 +23,12 @@ struct CopyMode: ParsedCommand, ListedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "copy-mode", options: tree.options, operand: directory.bytes, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
             let tools = TreeTools()
             let source: TreeState
             do throws(AttributeFailure) { source = try tree.state(of: tree.top, tree.status, owners: true, tools) } catch {
                 let reason = tree.message(error, isChange: false, tree.top, tree.status, tools)
-                throw TreeRefusal("\(escapedName(directory.bytes)): \(reason)")
+                throw CommandFailure("\(escapedName(directory.bytes)): \(reason)")
             }
             return try command.run(tree, CopyModeChange(source: source, keepsExecution: keepExecute), .below)
         }

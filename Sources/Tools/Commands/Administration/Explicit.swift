@@ -19,7 +19,7 @@ struct Explicit: ParsedCommand, ListedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "explicit", options: tree.options, operand: path.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
             try command.run(tree, InheritanceChange(change: .makeExplicit), recursive ? .all : .top)
         }
     }

@@ -22,13 +22,13 @@ struct Inherit: ParsedCommand, ListedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "inherit", options: tree.options, operand: path.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
             try command.run(tree, InheritanceChange(change: .inherit), .top, under: try Self.listAbove(tree, path.bytes))
         }
     }
 
     /// The list of the directory that the top of a tree lies in.
-    private static func listAbove(_ tree: any ChangeableTree, _ operand: [UInt8]) throws(TreeRefusal) -> ACL? {
+    private static func listAbove(_ tree: any ChangeableTree, _ operand: [UInt8]) throws(CommandFailure) -> ACL? {
         let shown = escapedName(operand)
         let tools = TreeTools()
         let above: SharedDescriptor
@@ -37,7 +37,7 @@ struct Inherit: ParsedCommand, ListedCommand {
             above = try directory(of: tree, tools)
             status = try Syscall.statx(above.rawValue)
         } catch {
-            throw TreeRefusal(
+            throw CommandFailure(
                 error == .xdev
                     ? "\(shown) is the top of its file system: there is no directory from which it could inherit"
                     : "\(shown): \(error.text)")
@@ -45,7 +45,7 @@ struct Inherit: ParsedCommand, ListedCommand {
         do throws(AttributeFailure) {
             return try tree.state(of: above, status, owners: false, tools).list()
         } catch {
-            throw TreeRefusal("the directory of \(shown): \(tree.message(error, isChange: false, above, status, tools))")
+            throw CommandFailure("the directory of \(shown): \(tree.message(error, isChange: false, above, status, tools))")
         }
     }
 

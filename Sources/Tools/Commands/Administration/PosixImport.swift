@@ -20,9 +20,9 @@ enum PosixImport {
         // The owner of a tree may turn what is there into entries of mounts of its own.
         if geteuid() != 0, options.metadata == nil { options.metadata = "user" }
         let command = TreeCommand(name: "acl import --posix", options: options, operand: source, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
             guard let tree = tree as? OfflineTree else {
-                throw TreeRefusal(OfflineTree.refusal(of: source, on: MountedTree.mount(of: tree.status)?.path ?? ""))
+                throw CommandFailure(OfflineTree.refusal(of: source, on: MountedTree.mount(of: tree.status)?.path ?? ""))
             }
             warnOfReach(tree, sink)
             return try command.run(tree, PosixImportChange(tree: tree), .all, prefix: [])

@@ -19,7 +19,7 @@ struct Propagate: ParsedCommand, ListedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "propagate", options: tree.options, operand: directory.bytes, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
             try command.run(tree, InheritanceChange(change: .inherit), .below)
         }
     }

@@ -45,7 +45,7 @@ struct Restore: ParsedCommand, ListedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it is, 2 if nothing is done.
     static func perform(_ request: RestoreRequest, _ sink: OutputSink) -> Int32 {
         let name = escapedName(request.undoFile)
-        do throws(TreeRefusal) {
+        do throws(CommandFailure) {
             let reader: UndoFileReader
             let extent: UndoExtent
             do throws(UndoProblem) {
@@ -53,10 +53,10 @@ struct Restore: ParsedCommand, ListedCommand {
                 // All of it is read before the first change.
                 extent = try reader.extent()
                 if extent.isCut { sink.complain("\(name): the last line is incomplete: its change was not made") }
-            } catch { throw TreeRefusal("\(name): \(error.message)") }
+            } catch { throw CommandFailure("\(name): \(error.message)") }
             let tree = try self.tree(reader.header, request.source)
             guard tree.identity == reader.header.identity else {
-                throw TreeRefusal(
+                throw CommandFailure(
                     "\(escapedName(tree.path)) is not the directory of this undo file; if that was moved, give its present path")
             }
             try tree.requireChangeable { sink.complain("warning: \($0)") }
@@ -67,14 +67,14 @@ struct Restore: ParsedCommand, ListedCommand {
         }
     }
 
-    private static func tree(_ header: UndoHeader, _ source: [UInt8]?) throws(TreeRefusal) -> any ChangeableTree {
+    private static func tree(_ header: UndoHeader, _ source: [UInt8]?) throws(CommandFailure) -> any ChangeableTree {
         let path = source ?? header.source
         switch header.place {
         case .backing(let name):
             return try OfflineTree(path, followsLink: source != nil, recordName: name, needsDirectory: false)
         case .mount(let mounted):
             guard let tree = try MountedTree(path, followsLink: source != nil), tree.place == header.place else {
-                throw TreeRefusal(
+                throw CommandFailure(
                     "\(escapedName(path)) does not lie on a mount of \(escapedName(Array(mounted.utf8))), where the changes were made")
             }
             return tree

@@ -21,7 +21,7 @@ final class RestoreRun {
     }
 
     /// - Returns: the exit status.
-    func run(_ reader: UndoFileReader) throws(TreeRefusal) -> Int32 {
+    func run(_ reader: UndoFileReader) throws(CommandFailure) -> Int32 {
         let ending = Ending.bySignal
         ending.begin()
         do throws(UndoProblem) {
@@ -31,7 +31,7 @@ final class RestoreRun {
                 restore(entry)
                 return !ending.isAsked
             }
-        } catch { throw TreeRefusal(error.message) }
+        } catch { throw CommandFailure(error.message) }
         if let signal = ending.signalName {
             report.warn("\(signal): restore is not complete\(request.isDryRun ? "" : "; run the same command again to complete it")")
         }

@@ -16,8 +16,8 @@ struct TreeCommand {
     ///   - needsDirectory: whether another object is refused.
     ///   - body: makes the change for the tree, and runs it.
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
-    func perform(needsDirectory: Bool, _ body: (any ChangeableTree) throws(TreeRefusal) -> Int32) -> Int32 {
-        do throws(TreeRefusal) {
+    func perform(needsDirectory: Bool, _ body: (any ChangeableTree) throws(CommandFailure) -> Int32) -> Int32 {
+        do throws(CommandFailure) {
             try options.check()
             let tree = try self.tree(needsDirectory: needsDirectory)
             try tree.requireChangeable { sink.complain("warning: \($0)") }
@@ -28,10 +28,12 @@ struct TreeCommand {
         }
     }
 
-    func tree(needsDirectory: Bool) throws(TreeRefusal) -> any ChangeableTree {
+    func tree(needsDirectory: Bool) throws(CommandFailure) -> any ChangeableTree {
         if let tree = try MountedTree(operand) {
-            if needsDirectory, !tree.status.isDirectory { throw TreeRefusal("\(escapedName(operand)): \(Errno.notdir.text)") }
-            if options.metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
+            if needsDirectory, !tree.status.isDirectory { throw CommandFailure("\(escapedName(operand)): \(Errno.notdir.text)") }
+            if options.metadata != nil {
+                throw CommandFailure("--metadata is for a backing directory; a mount knows where its entries are")
+            }
             return tree
         }
         guard options.isOffline else { throw OfflineTree.refusalUnasked(operand) }
@@ -45,15 +47,15 @@ struct TreeCommand {
     func run(
         _ tree: any ChangeableTree, _ change: some TreeChange, _ scope: ChangeOptions.Scope, under list: ACL? = nil,
         prefix: [UInt8]? = nil
-    ) throws(TreeRefusal) -> Int32 {
-        try run(tree, change, scope, prefix: prefix) { (run) throws(TreeRefusal) in try run.run(under: list) }
+    ) throws(CommandFailure) -> Int32 {
+        try run(tree, change, scope, prefix: prefix) { (run) throws(CommandFailure) in try run.run(under: list) }
     }
 
     /// Runs a change over objects that `body` finds.
     func run<Change: TreeChange>(
         _ tree: any ChangeableTree, _ change: Change, _ scope: ChangeOptions.Scope, prefix: [UInt8]? = nil,
-        _ body: (ChangeRun<Change>) throws(TreeRefusal) -> Void
-    ) throws(TreeRefusal) -> Int32 {
+        _ body: (ChangeRun<Change>) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> Int32 {
         let undo = try undoFile(tree)
         let total = scope == .top ? nil : ObjectCount()
         let report = ChangeReport(
@@ -64,7 +66,7 @@ struct TreeCommand {
             scope: scope, isDryRun: options.isDryRun, includesHardLinks: options.includesHardLinks, workers: options.threads,
             ending: ending)
         ending.begin()
-        do throws(TreeRefusal) { try body(ChangeRun(tree, change, settings, report, undo)) } catch {
+        do throws(CommandFailure) { try body(ChangeRun(tree, change, settings, report, undo)) } catch {
             report.warn("\(error.message); the command stopped, and is complete only up to here")
             return 1
         }
@@ -81,23 +83,23 @@ struct TreeCommand {
         return "; run the same command with --undo-file \(file) --resume to complete it, or aclfs restore \(file) to undo it"
     }
 
-    private func undoFile(_ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter? {
+    private func undoFile(_ tree: any ChangeableTree) throws(CommandFailure) -> UndoFileWriter? {
         guard let path = options.undoFile else { return nil }
         if options.resumes { return try continuedFile(path, tree) }
-        do { return try UndoFileWriter(path, tree.header(name)) } catch { throw TreeRefusal("\(escapedName(path)): \(error.message)") }
+        do { return try UndoFileWriter(path, tree.header(name)) } catch { throw CommandFailure("\(escapedName(path)): \(error.message)") }
     }
 
-    private func continuedFile(_ path: [UInt8], _ tree: any ChangeableTree) throws(TreeRefusal) -> UndoFileWriter {
+    private func continuedFile(_ path: [UInt8], _ tree: any ChangeableTree) throws(CommandFailure) -> UndoFileWriter {
         let shown = escapedName(path)
         let reader: UndoFileReader
         let extent: UndoExtent
         do throws(UndoProblem) {
             reader = try UndoFileReader(path)
             extent = try reader.extent()
-        } catch { throw TreeRefusal("\(shown): \(error.message)") }
+        } catch { throw CommandFailure("\(shown): \(error.message)") }
         guard reader.header == tree.header(name) else {
-            throw TreeRefusal("\(shown) is the undo file of another command or directory; name the one of the run to resume")
+            throw CommandFailure("\(shown) is the undo file of another command or directory; name the one of the run to resume")
         }
-        do { return try UndoFileWriter(continuing: reader, end: extent.end) } catch { throw TreeRefusal("\(shown): \(error.text)") }
+        do { return try UndoFileWriter(continuing: reader, end: extent.end) } catch { throw CommandFailure("\(shown): \(error.text)") }
     }
 }

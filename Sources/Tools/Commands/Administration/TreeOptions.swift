@@ -19,35 +19,35 @@ struct TreeOptions {
     /// nil: as many as there are processors.
     var workers: Int?
 
-    func recordName() throws(TreeRefusal) -> String? {
+    func recordName() throws(CommandFailure) -> String? {
         switch metadata {
         case nil, "auto": return nil
         case "trusted": return "trusted.aclfs"
         case "user": return "user.aclfs"
-        case let word?: throw TreeRefusal("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
+        case let word?: throw CommandFailure("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
         }
     }
 
     /// - Parameter operand: a path that is on no mount.
     /// - Throws: the caller is not root, and does not say that the records are those of its own mounts: it would find no list, and
     ///   change what no mount of root reads.
-    func recordNameOffline(of operand: [UInt8]) throws(TreeRefusal) -> String? {
+    func recordNameOffline(of operand: [UInt8]) throws(CommandFailure) -> String? {
         let name = try recordName()
         if name == nil, geteuid() != 0 {
-            throw TreeRefusal(
+            throw CommandFailure(
                 "\(escapedName(operand)) is not on an aclfs mount, and only root can read all that a backing directory stores; "
                     + "--metadata user works on what your own mounts stored")
         }
         return name
     }
 
-    func check() throws(TreeRefusal) {
+    func check() throws(CommandFailure) {
         if isDryRun, undoFile != nil {
-            throw TreeRefusal("--dry-run changes nothing, so it writes no undo file: use one of the two")
+            throw CommandFailure("--dry-run changes nothing, so it writes no undo file: use one of the two")
         }
-        if resumes, undoFile == nil { throw TreeRefusal("--resume continues an undo file: name it with --undo-file") }
+        if resumes, undoFile == nil { throw CommandFailure("--resume continues an undo file: name it with --undo-file") }
         if let workers, !(1...Self.mostWorkers).contains(workers) {
-            throw TreeRefusal("--workers: \(workers) is not a number from 1 to \(Self.mostWorkers)")
+            throw CommandFailure("--workers: \(workers) is not a number from 1 to \(Self.mostWorkers)")
         }
     }
 

@@ -28,46 +28,41 @@ struct Volume: ParsedCommand, ListedCommand {
     var settings: [String] = []
 
     /// - Returns: the exit status: 0, or 2 if nothing is done.
-    func perform() -> Int32 {
-        do throws(TreeRefusal) {
-            try Self.check(settings)
-            let tree = try OfflineTree(source.bytes, recordName: try TreeOptions(metadata: metadata).recordNameOffline(of: source.bytes))
-            let isChange = reset || !settings.isEmpty
-            if isChange { try tree.requireChangeable { sink.complain("warning: \($0)") } }
-            var stored: VolumeSettings = []
-            var tries = ChangeTries()
-            while true {
-                do throws(AttributeFailure) {
-                    let before = try tree.state(of: tree.top, tree.status, owners: false, TreeTools())
-                    stored = try Self.record(of: before).volume ?? []
-                    if reset { stored = [] }
-                    for word in settings { _ = stored.set(word) }
-                    if isChange { try Self.store(stored, on: tree, before) }
-                    break
-                } catch {
-                    if case .changedMeanwhile = error, tries.again() { continue }
-                    throw TreeRefusal("\(escapedName(source.bytes)): \(error.message)")
-                }
+    func perform() throws(CommandFailure) -> Int32 {
+        try Self.check(settings)
+        let tree = try OfflineTree(source.bytes, recordName: try TreeOptions(metadata: metadata).recordNameOffline(of: source.bytes))
+        let isChange = reset || !settings.isEmpty
+        if isChange { try tree.requireChangeable { sink.complain("warning: \($0)") } }
+        var stored: VolumeSettings = []
+        var tries = ChangeTries()
+        while true {
+            do throws(AttributeFailure) {
+                let before = try tree.state(of: tree.top, tree.status, owners: false, TreeTools())
+                stored = try Self.record(of: before).volume ?? []
+                if reset { stored = [] }
+                for word in settings { _ = stored.set(word) }
+                if isChange { try Self.store(stored, on: tree, before) }
+                break
+            } catch {
+                if case .changedMeanwhile = error, tries.again() { continue }
+                throw CommandFailure("\(escapedName(source.bytes)): \(error.message)")
             }
-            show(stored, tree.path)
-            for word in IgnoredRulesWarning.words where !settings.isEmpty && stored.words.contains(word) {
-                sink.complain("volume: warning: \(escapedName(source.bytes)): on each mount of it \(IgnoredRulesWarning.meaning(of: word))")
-            }
-            return 0
-        } catch {
-            sink.complain("volume: \(error.message)")
-            return 2
         }
+        show(stored, tree.path)
+        for word in IgnoredRulesWarning.words where !settings.isEmpty && stored.words.contains(word) {
+            sink.complain("volume: warning: \(escapedName(source.bytes)): on each mount of it \(IgnoredRulesWarning.meaning(of: word))")
+        }
+        return 0
     }
 
-    private static func check(_ words: [String]) throws(TreeRefusal) {
+    private static func check(_ words: [String]) throws(CommandFailure) {
         var none: VolumeSettings = []
         for word in words {
             guard none.set(word) else {
-                throw TreeRefusal("'\(escapedName(word.utf8))' is not a setting; the settings are acl, noacl, owners and noowners")
+                throw CommandFailure("'\(escapedName(word.utf8))' is not a setting; the settings are acl, noacl, owners and noowners")
             }
             let opposite = VolumeSettings.opposite(of: word)
-            if words.contains(opposite) { throw TreeRefusal("'\(word)' and '\(opposite)' contradict each other; give one of them") }
+            if words.contains(opposite) { throw CommandFailure("'\(word)' and '\(opposite)' contradict each other; give one of them") }
         }
     }
 

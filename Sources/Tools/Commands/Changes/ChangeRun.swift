@@ -36,7 +36,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
     let report: ChangeReport
     let undo: UndoFileWriter?
     let links = HardLinks()
-    private let refusal = Lock<TreeRefusal?>(nil)
+    private let refusal = Lock<CommandFailure?>(nil)
 
     /// - Parameter undo: where the old states are kept; nil: nowhere.
     init(_ tree: any ChangeableTree, _ change: Change, _ options: ChangeOptions, _ report: ChangeReport, _ undo: UndoFileWriter?) {
@@ -45,7 +45,7 @@ final class ChangeRun<Change: TreeChange>: Sendable {
 
     /// - Parameter list: of the directory that the top lies in; nil: none, or it is not needed.
     /// - Throws: why the run stopped. It is complete only up to there.
-    func run(under list: ACL? = nil) throws(TreeRefusal) {
+    func run(under list: ACL? = nil) throws(CommandFailure) {
         let levels = LinuxFiles().openLevels
         // Each level of each worker needs two descriptors, each object of a batch one.
         let workers = max(1, min(options.workers, levels / 16))
@@ -67,14 +67,14 @@ final class ChangeRun<Change: TreeChange>: Sendable {
 
     /// Runs over the objects that `body` gives to one worker, in place of a walk.
     /// - Throws: why the run stopped.
-    func run(_ body: (ChangeWorker<Change>) throws(TreeRefusal) -> Void) throws(TreeRefusal) {
+    func run(_ body: (ChangeWorker<Change>) throws(CommandFailure) -> Void) throws(CommandFailure) {
         let worker = ChangeWorker(self, levels: LinuxFiles().openLevels)
-        do throws(TreeRefusal) { try body(worker) } catch { stop(error) }
+        do throws(CommandFailure) { try body(worker) } catch { stop(error) }
         worker.finish()
         try finish()
     }
 
-    private func finish() throws(TreeRefusal) {
+    private func finish() throws(CommandFailure) {
         if let refusal = refusal.withLock({ $0 }) { throw refusal }
         if options.ending.isAsked { return }
         for link in links.incomplete {
@@ -90,5 +90,5 @@ final class ChangeRun<Change: TreeChange>: Sendable {
     var isStopped: Bool { options.ending.isAsked || refusal.withLock { $0 != nil } }
 
     /// All workers end.
-    func stop(_ reason: TreeRefusal) { refusal.withLock { if $0 == nil { $0 = reason } } }
+    func stop(_ reason: CommandFailure) { refusal.withLock { if $0 == nil { $0 = reason } } }
 }

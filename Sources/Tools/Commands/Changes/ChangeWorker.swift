@@ -254,11 +254,11 @@ final class ChangeWorker<Change: TreeChange> {
     private func finishBatch() -> Bool {
         defer { batch.removeAll(keepingCapacity: true) }
         if batch.isEmpty { return true }
-        do throws(TreeRefusal) {
+        do throws(CommandFailure) {
             try tree.requireChangeable { report.warn($0) }
             if let undo = run.undo {
                 let lines = batch.reduce(into: []) { $0 += $1.undoLine }
-                do { try undo.append(lines) } catch { throw TreeRefusal("the undo file cannot be written: \(error.text)") }
+                do { try undo.append(lines) } catch { throw CommandFailure("the undo file cannot be written: \(error.text)") }
             }
         } catch {
             run.stop(error)

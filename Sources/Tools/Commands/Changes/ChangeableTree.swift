@@ -1,12 +1,6 @@
 import ACLFormats
 import LinuxSystem
 
-/// Why a command does nothing.
-struct TreeRefusal: Error {
-    var message: String
-    init(_ message: String) { self.message = message }
-}
-
 /// What a command changes: a directory or another object, with all below it, on a mount or on a backing directory that no daemon serves.
 protocol ChangeableTree: Sendable {
     /// The real path.
@@ -44,7 +38,7 @@ protocol ChangeableTree: Sendable {
     ) throws(AttributeFailure) -> UInt16
 
     /// - Throws: why no object may be changed now.
-    func requireChangeable(_ warn: (String) -> Void) throws(TreeRefusal)
+    func requireChangeable(_ warn: (String) -> Void) throws(CommandFailure)
 
     /// A failure in words.
     /// - Parameter isChange: whether it is of a change, and not of reading.

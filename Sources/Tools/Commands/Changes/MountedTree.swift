@@ -17,7 +17,7 @@ struct MountedTree: ChangeableTree {
     ///   - followsLink: whether, unless another user owns it, it may be a symlink.
     /// - Throws: it cannot be opened.
     /// - Returns: nil if it lies on no mount.
-    init?(_ operand: [UInt8], followsLink: Bool = true) throws(TreeRefusal) {
+    init?(_ operand: [UInt8], followsLink: Bool = true) throws(CommandFailure) {
         do throws(Errno) {
             let files = LinuxFiles()
             top = followsLink ? try files.openOperand(operand) : try files.open(operand, followsLink: false)
@@ -25,7 +25,7 @@ struct MountedTree: ChangeableTree {
             guard let mount = Self.mount(of: status) else { return nil }
             place = .mount(source: mount.source)
             path = try files.absolutePath(of: top)
-        } catch { throw TreeRefusal("\(escapedName(operand)): \(OfflineTree.reason(error))") }
+        } catch { throw CommandFailure("\(escapedName(operand)): \(OfflineTree.reason(error))") }
     }
 
     /// - Returns: the mount that an object lies on.

@@ -22,7 +22,7 @@ struct OfflineTree: ChangeableTree {
     /// - Throws: it cannot be opened, or is none.
     init(
         _ source: [UInt8], followsLink: Bool = true, recordName: String? = nil, needsDirectory: Bool = true
-    ) throws(TreeRefusal) {
+    ) throws(CommandFailure) {
         let shown = escapedName(source)
         let directory: SharedDescriptor
         do throws(Errno) {
@@ -37,21 +37,21 @@ struct OfflineTree: ChangeableTree {
                 directory = try files.open(directoryPath(of: path), followsLink: false)
                 top = node
             }
-        } catch { throw TreeRefusal("\(shown): \(Self.reason(error))") }
+        } catch { throw CommandFailure("\(shown): \(Self.reason(error))") }
         if let mount = MountedTree.mount(of: status) {
-            throw TreeRefusal(Self.refusal(of: source, on: mount.path))
+            throw CommandFailure(Self.refusal(of: source, on: mount.path))
         }
         // No tree is kept below a mount point. A share that is mounted over itself is its own source.
         if let source = Fstab.source(of: path), source != path {
-            throw TreeRefusal(
+            throw CommandFailure(
                 "\(shown): not mounted: in /etc/fstab it is the mount point of \(escapedName(source)); mount it, or name that directory")
         }
         // The directory of the mount point is not the one that has the object, which may be served.
-        if !status.isDirectory, status.isMountRoot { throw TreeRefusal("\(shown) is a bind mount of an object; name the object itself") }
+        if !status.isDirectory, status.isMountRoot { throw CommandFailure("\(shown) is a bind mount of an object; name the object itself") }
         let names = recordName.map { [$0] } ?? (geteuid() == 0 ? ["trusted.aclfs", "user.aclfs"] : ["user.aclfs"])
         let descriptor = directory.rawValue
         guard let name = names.first(where: { BackingTree.supportsMetadata($0, on: descriptor) }) else {
-            throw TreeRefusal("\(shown): its file system does not store \(names.joined(separator: " or ")), where aclfs keeps entries")
+            throw CommandFailure("\(shown): its file system does not store \(names.joined(separator: " or ")), where aclfs keeps entries")
         }
         files = OfflineFiles(recordName: name)
         served = ServedDirectory(descriptor, path: String(decoding: path, as: UTF8.self))
@@ -67,11 +67,11 @@ struct OfflineTree: ChangeableTree {
     }
 
     /// Why nothing is done with a path that lies on no mount, where the command was not told to go on: a daemon serves it for another path, or none.
-    static func refusalUnasked(_ path: [UInt8]) -> TreeRefusal {
-        do throws(TreeRefusal) {
+    static func refusalUnasked(_ path: [UInt8]) -> CommandFailure {
+        do throws(CommandFailure) {
             if let tree = try? OfflineTree(path, needsDirectory: false) { try tree.requireChangeable { _ in } }
-            return TreeRefusal(notMounted(path))
-        } catch { return TreeRefusal("\(error.message), or name a directory on the mount") }
+            return CommandFailure(notMounted(path))
+        } catch { return CommandFailure("\(error.message), or name a directory on the mount") }
     }
 
     var place: UndoHeader.Place { .backing(recordName: files.recordName) }
@@ -81,8 +81,8 @@ struct OfflineTree: ChangeableTree {
 
     /// A daemon keeps what it has read of an object, and judges by that.
     /// - Throws: a daemon serves it, or one cannot be asked.
-    func requireChangeable(_ warn: (String) -> Void) throws(TreeRefusal) {
-        if let obstacle = served.obstacle(warn) { throw TreeRefusal("\(escapedName(path)): \(obstacle)") }
+    func requireChangeable(_ warn: (String) -> Void) throws(CommandFailure) {
+        if let obstacle = served.obstacle(warn) { throw CommandFailure("\(escapedName(path)): \(obstacle)") }
     }
 
     func state(

@@ -22,37 +22,32 @@ struct AclExport: ParsedCommand {
     @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "PATH")) var path: ByteWord
 
     /// - Returns: the exit status: 0, 1 if an object could not be read, 2 if nothing is exported.
-    func perform() -> Int32 {
-        do throws(ExportFailure) {
-            var problems = 0
-            func complain(_ text: String) {
-                problems += 1
-                sink.complain(text)
-            }
-            if fromMac {
-                let source = try macSource(complain)
-                let names = source.identities ?? ExportIdentities()
-                try write(source, names: names, complain)
-            } else {
-                let source = try DirectorySource(
-                    path.bytes, isSorted: sorted, metadata: backing.metadata, isOffline: backing.offline)
-                if numeric {
-                    try write(source, names: NoNames(), complain)
-                } else {
-                    try write(source, names: SystemNames(), complain)
-                }
-            }
-            return problems == 0 ? 0 : 1
-        } catch {
-            sink.complain("acl export: \(error.message)")
-            return 2
+    func perform() throws(CommandFailure) -> Int32 {
+        var problems = 0
+        func complain(_ text: String) {
+            problems += 1
+            sink.complain(text)
         }
+        if fromMac {
+            let source = try macSource(complain)
+            let names = source.identities ?? ExportIdentities()
+            try write(source, names: names, complain)
+        } else {
+            let source = try DirectorySource(
+                path.bytes, isSorted: sorted, metadata: backing.metadata, isOffline: backing.offline)
+            if numeric {
+                try write(source, names: NoNames(), complain)
+            } else {
+                try write(source, names: SystemNames(), complain)
+            }
+        }
+        return problems == 0 ? 0 : 1
     }
 
-    private func macSource(_ complain: @escaping (String) -> Void) throws(ExportFailure)
+    private func macSource(_ complain: @escaping (String) -> Void) throws(CommandFailure)
         -> any ExportSource
     {
-        if backing.metadata != nil || numeric { throw ExportFailure("--from-mac excludes --metadata and --numeric") }
+        if backing.metadata != nil || numeric { throw CommandFailure("--from-mac excludes --metadata and --numeric") }
         let file = try FileSource.open(path.bytes)
         let source: any ExportSource
         if (try? Syscall.statx(file.rawValue))?.isDirectory == true {
@@ -66,14 +61,14 @@ struct AclExport: ParsedCommand {
     /// - Throws: the source cannot be read to its end; then the end is missing in what was written.
     private func write(
         _ source: any ExportSource, names: some IdentityNames, _ complain: (String) -> Void
-    ) throws(ExportFailure) {
+    ) throws(CommandFailure) {
         var writer = ExportWriter(json ? .json : .text, names: names)
         var buffer = writer.header(source.header)
         func flush() {
             sink.output(buffer)
             buffer.removeAll(keepingCapacity: true)
         }
-        do throws(ExportFailure) {
+        do throws(CommandFailure) {
             while let item = try source.next(), sink.isOpen() {
                 if case .unread(let path, let reason) = item { complain("\(escapedName(path)): \(reason)") }
                 buffer += writer.item(item)

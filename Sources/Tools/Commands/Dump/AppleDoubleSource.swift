@@ -18,7 +18,7 @@ final class AppleDoubleSource: ExportSource {
     private static let prefix = Array("._".utf8)
 
     /// - Parameter complain: called with each file that is damaged or belongs to nothing.
-    init(_ operand: [UInt8], _ complain: @escaping (String) -> Void) throws(ExportFailure) {
+    init(_ operand: [UInt8], _ complain: @escaping (String) -> Void) throws(CommandFailure) {
         name = escapedName(operand)
         self.complain = complain
         do throws(Errno) {
@@ -27,13 +27,13 @@ final class AppleDoubleSource: ExportSource {
             header = ExportHeader(source: try LinuxFiles().absolutePath(of: top), isOrdered: false)
             descent = TreeDescent(files, top, of: ExportPath.top, followsLinks: false)
             descent.enter(top, named: [], ObjectIdentity(device: status.device, inode: status.inode), StreamedNames(files))
-        } catch { throw ExportFailure("\(escapedName(operand)): \(error.text)") }
+        } catch { throw CommandFailure("\(escapedName(operand)): \(error.text)") }
     }
 
     func next() -> ExportItem? {
         while let (name, directory) = descent.advance(fail: { complain("\(escapedName($0)): \($1)") }) {
             let path = descent.below.isEmpty ? name : joinedPath(descent.below, name)
-            do throws(ExportFailure) {
+            do throws(CommandFailure) {
                 if let object = try meet(name, path, in: directory) { return .object(object) }
             } catch { complain("\(escapedName(path)): \(error.message)") }
         }
@@ -48,11 +48,11 @@ final class AppleDoubleSource: ExportSource {
         var size: UInt64
     }
 
-    private func meet(_ name: [UInt8], _ path: [UInt8], in directory: SharedDescriptor) throws(ExportFailure) -> ExportedObject? {
+    private func meet(_ name: [UInt8], _ path: [UInt8], in directory: SharedDescriptor) throws(CommandFailure) -> ExportedObject? {
         let companion: Companion?
-        do throws(Errno) { companion = try read(name, path, in: directory) } catch { throw ExportFailure(error.text) }
+        do throws(Errno) { companion = try read(name, path, in: directory) } catch { throw CommandFailure(error.text) }
         guard let companion, let list = try list(companion) else { return nil }
-        guard let kind = companion.kind else { throw ExportFailure("there is no object with this name without '._'") }
+        guard let kind = companion.kind else { throw CommandFailure("there is no object with this name without '._'") }
         return ExportedObject(path: companion.path, kind: kind, list: .entries(list))
     }
 
@@ -82,13 +82,13 @@ final class AppleDoubleSource: ExportSource {
     }
 
     /// - Returns: nil if the file has no list.
-    private func list(_ companion: Companion) throws(ExportFailure) -> ACL? {
+    private func list(_ companion: Companion) throws(CommandFailure) -> ACL? {
         let parts: AppleDouble
-        do { parts = try AppleDouble(companion.head, size: companion.size) } catch { throw ExportFailure(error.message) }
+        do { parts = try AppleDouble(companion.head, size: companion.size) } catch { throw CommandFailure(error.message) }
         if let acl = parts.security?.acl { return acl }
         guard let text = parts.listText else { return nil }
         do { return try LongFormText.read(text, names: ListedNames(identities: known)) } catch {
-            throw ExportFailure("com.apple.acl.text: \(error.message)")
+            throw CommandFailure("com.apple.acl.text: \(error.message)")
         }
     }
 }

@@ -31,14 +31,14 @@ final class DirectorySource: ExportSource {
     ///   - metadata: `auto`, `trusted` or `user`, as the mount option; of a backing directory.
     ///   - isOffline: whether it may lie on no mount.
     /// - Throws: it cannot be opened, lies on no mount, or has no place for metadata.
-    init(_ operand: [UInt8], isSorted: Bool, metadata: String? = nil, isOffline: Bool) throws(ExportFailure) {
+    init(_ operand: [UInt8], isSorted: Bool, metadata: String? = nil, isOffline: Bool) throws(CommandFailure) {
         name = escapedName(operand)
         do throws(Errno) {
             top = try LinuxFiles().open(operand, followsLink: true)
             status = try Syscall.statx(top.rawValue)
             path = try LinuxFiles().absolutePath(of: top)
-        } catch { throw ExportFailure("\(escapedName(operand)): \(error.text)") }
-        if !isOffline, MountedTree.mount(of: status) == nil { throw ExportFailure(notMounted(operand)) }
+        } catch { throw CommandFailure("\(escapedName(operand)): \(error.text)") }
+        if !isOffline, MountedTree.mount(of: status) == nil { throw CommandFailure(notMounted(operand)) }
         place = try Self.place(of: top, status, metadata, named: escapedName(operand))
         reader = ObjectReader(place: place)
         header = ExportHeader(source: path, isOrdered: isSorted)
@@ -49,9 +49,9 @@ final class DirectorySource: ExportSource {
 
     private static func place(
         of top: SharedDescriptor, _ status: FileStatus, _ metadata: String?, named name: String
-    ) throws(ExportFailure) -> MetadataPlace {
+    ) throws(CommandFailure) -> MetadataPlace {
         if MountedTree.mount(of: status) != nil {
-            if metadata != nil { throw ExportFailure("\(name) is on a mount: --metadata is for backing directories") }
+            if metadata != nil { throw CommandFailure("\(name) is on a mount: --metadata is for backing directories") }
             return .mount
         }
         let names: [String]
@@ -61,15 +61,15 @@ final class DirectorySource: ExportSource {
         case nil, "auto":
             // Records of root's mounts are invisible to other users: the export would state that there are no lists.
             guard geteuid() == 0 else {
-                throw ExportFailure(
+                throw CommandFailure(
                     "\(name) is not on an aclfs mount, and only root can read all that a backing directory stores; "
                         + "--metadata user reads what your own mounts stored")
             }
             names = ["trusted.aclfs", "user.aclfs"]
-        case let word?: throw ExportFailure("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
+        case let word?: throw CommandFailure("--metadata: '\(escapedName(word.utf8))' is not one of auto, trusted and user")
         }
         guard let record = names.first(where: { BackingTree.supportsMetadata($0, on: top.rawValue) }) else {
-            throw ExportFailure("\(name): its file system does not store \(names.joined(separator: " or ")), where aclfs keeps entries")
+            throw CommandFailure("\(name): its file system does not store \(names.joined(separator: " or ")), where aclfs keeps entries")
         }
         return .backing(record)
     }

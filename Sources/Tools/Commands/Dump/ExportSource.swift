@@ -1,12 +1,6 @@
 import ACLFormats
 import Authorization
 
-/// Why a command with exports does nothing, or stops.
-package struct ExportFailure: Error {
-    package var message: String
-    init(_ message: String) { self.message = message }
-}
-
 /// The metadata of objects, one after the other: of a directory, or of a file.
 protocol ExportSource: AnyObject {
     /// As the user named it.
@@ -16,7 +10,7 @@ protocol ExportSource: AnyObject {
     var identities: ExportIdentities? { get }
     /// - Returns: nil at the end.
     /// - Throws: the rest cannot be read.
-    func next() throws(ExportFailure) -> ExportItem?
+    func next() throws(CommandFailure) -> ExportItem?
 }
 
 /// The elements of an unsorted source, in the order of `ExportPath.precedes`. All of them are in memory.
@@ -27,7 +21,7 @@ final class SortedSource: ExportSource {
     /// The next one last.
     private var items: [ExportItem] = []
 
-    init(_ source: some ExportSource) throws(ExportFailure) {
+    init(_ source: some ExportSource) throws(CommandFailure) {
         (name, identities) = (source.name, source.identities)
         while let item = try source.next() { items.append(item) }
         header = ExportHeader(source: source.header.source, isOrdered: true, isAsShown: source.header.isAsShown)
@@ -35,7 +29,7 @@ final class SortedSource: ExportSource {
             one.path == other.path ? !one.isUnread && other.isUnread : ExportPath.precedes(one.path, other.path)
         }
         for (item, following) in zip(items, items.dropFirst()) where item.path == following.path && item.isUnread == following.isUnread {
-            throw ExportFailure("\(name): '\(escapedName(item.path))' appears twice")
+            throw CommandFailure("\(name): '\(escapedName(item.path))' appears twice")
         }
         items.reverse()
     }

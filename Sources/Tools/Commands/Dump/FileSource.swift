@@ -24,12 +24,12 @@ final class FileSource: ExportSource {
     /// - Parameters:
     ///   - file: open for reading, at its beginning.
     ///   - takesListings: whether it may be a listing.
-    init(_ name: String, _ file: SharedDescriptor, takesListings: Bool, complain: @escaping (String) -> Void) throws(ExportFailure) {
+    init(_ name: String, _ file: SharedDescriptor, takesListings: Bool, complain: @escaping (String) -> Void) throws(CommandFailure) {
         (self.name, self.complain) = (name, complain)
         lines = FileLines(file)
         let first: ArraySlice<UInt8>?
-        do { first = try lines.next(longest: ExportParser.longestLine) } catch { throw ExportFailure("\(name): \(error.text)") }
-        guard let first else { throw ExportFailure("\(name): the file is empty") }
+        do { first = try lines.next(longest: ExportParser.longestLine) } catch { throw CommandFailure("\(name): \(error.text)") }
+        guard let first else { throw CommandFailure("\(name): the file is empty") }
         if takesListings, !ExportParser.begins(first) {
             form = .listing(MacListing(known))
             header.isAsShown = true
@@ -45,40 +45,40 @@ final class FileSource: ExportSource {
     static func shownName(_ path: [UInt8]) -> String { path.elementsEqual("-".utf8) ? "standard input" : escapedName(path) }
 
     /// Opens a file; `-` is standard input.
-    static func open(_ path: [UInt8]) throws(ExportFailure) -> SharedDescriptor {
+    static func open(_ path: [UInt8]) throws(CommandFailure) -> SharedDescriptor {
         do throws(Errno) {
             if path.elementsEqual("-".utf8) { return SharedDescriptor(try Syscall.dup(0)) }
             return SharedDescriptor(
                 rawValue: try path.withCString { (path) throws(Errno) in
                     try Syscall.open(path, OpenFlag.readOnly | OpenFlag.closeOnExec).release()
                 })
-        } catch { throw ExportFailure("\(escapedName(path)): \(error.text)") }
+        } catch { throw CommandFailure("\(escapedName(path)): \(error.text)") }
     }
 
-    func next() throws(ExportFailure) -> ExportItem? {
+    func next() throws(CommandFailure) -> ExportItem? {
         while waiting.isEmpty, !isAtEnd { try read() }
         return waiting.isEmpty ? nil : waiting.removeFirst()
     }
 
-    private func read() throws(ExportFailure) {
+    private func read() throws(CommandFailure) {
         let line: ArraySlice<UInt8>?
-        do { line = try lines.next(longest: ExportParser.longestLine) } catch { throw ExportFailure("\(name): \(error.text)") }
+        do { line = try lines.next(longest: ExportParser.longestLine) } catch { throw CommandFailure("\(name): \(error.text)") }
         if let line { return try take(line) }
         isAtEnd = true
         switch form {
-        case .export(let parser): do { try parser.finish() } catch { throw ExportFailure("\(name): \(error.message)") }
+        case .export(let parser): do { try parser.finish() } catch { throw CommandFailure("\(name): \(error.message)") }
         case .listing(var listing): take(listing.finish())
         }
     }
 
-    private func take(_ line: ArraySlice<UInt8>) throws(ExportFailure) {
+    private func take(_ line: ArraySlice<UInt8>) throws(CommandFailure) {
         switch form {
         case .export(var parser):
             do {
                 if let item = try parser.read(line) { waiting.append(item) }
             } catch {
                 let cut = lines.endsCut ? "; the line is incomplete: the file was truncated there" : ""
-                throw ExportFailure("\(name): \(error.message)\(cut)")
+                throw CommandFailure("\(name): \(error.message)\(cut)")
             }
             if let header = parser.header { self.header = header }
             form = .export(parser)

@@ -21,7 +21,7 @@ struct ObjectReader {
     /// - Parameter path: of the element that is made.
     func item(_ node: SharedDescriptor, _ path: [UInt8], _ status: FileStatus) -> ExportItem {
         if let reason = ExportPath.problem(path) { return .unread(Array(path.prefix(ExportPath.longest)), reason) }
-        do throws(ExportFailure) {
+        do throws(CommandFailure) {
             switch place {
             case .mount: return .object(try onMount(node, path, status))
             case .backing(let record): return .object(try inBacking(node, path, status, record))
@@ -31,11 +31,11 @@ struct ObjectReader {
 
     // MARK: On a mount
 
-    private func onMount(_ node: SharedDescriptor, _ path: [UInt8], _ status: FileStatus) throws(ExportFailure) -> ExportedObject {
+    private func onMount(_ node: SharedDescriptor, _ path: [UInt8], _ status: FileStatus) throws(CommandFailure) -> ExportedObject {
         var object = plain(path, status)
         let (acl, flags): (ACL?, FileFlags)
         do throws(AttributeFailure) { (acl, flags) = (try files.acl(of: node, names: names), try files.flags(of: node)) } catch {
-            throw ExportFailure(files.message(error, of: .stat, on: node, path))
+            throw CommandFailure(files.message(error, of: .stat, on: node, path))
         }
         (object.flags, object.isExcluded) = (flags.subtracting(.noDump), flags.contains(.noDump))
         object.list = acl.map { .entries($0) } ?? ExportedList.none
@@ -46,13 +46,13 @@ struct ObjectReader {
         return object
     }
 
-    private func identity(_ name: String, _ node: SharedDescriptor) throws(ExportFailure) -> GUID? {
+    private func identity(_ name: String, _ node: SharedDescriptor) throws(CommandFailure) -> GUID? {
         try attempt { () throws(Errno) in try files.attribute(name, of: node) }.flatMap { GUID(uuidText: $0) }
     }
 
     /// A mount shows the list of the kernel where the object has no entries.
-    private func hasPosixACL(_ node: SharedDescriptor, isDirectory: Bool) throws(ExportFailure) -> Bool {
-        func value(_ name: String) throws(ExportFailure) -> [UInt8]? {
+    private func hasPosixACL(_ node: SharedDescriptor, isDirectory: Bool) throws(CommandFailure) -> Bool {
+        func value(_ name: String) throws(CommandFailure) -> [UInt8]? {
             try attempt { () throws(Errno) in
                 do throws(Errno) { return try files.attribute(name, of: node) } catch {
                     guard error == .opnotsupp else { throw error }
@@ -71,7 +71,7 @@ struct ObjectReader {
 
     private func inBacking(
         _ node: SharedDescriptor, _ path: [UInt8], _ status: FileStatus, _ recordName: String
-    ) throws(ExportFailure) -> ExportedObject {
+    ) throws(CommandFailure) -> ExportedObject {
         var object = plain(path, status)
         let present = try attempt { () throws(Errno) in
             do throws(Errno) { return try files.attributeNames(of: node) } catch {
@@ -79,7 +79,7 @@ struct ObjectReader {
                 return []
             }
         }
-        func value(_ name: [UInt8]) throws(ExportFailure) -> [UInt8]? {
+        func value(_ name: [UInt8]) throws(CommandFailure) -> [UInt8]? {
             guard present.contains(name) else { return nil }
             return try attempt { () throws(Errno) in try files.stored(String(decoding: name, as: UTF8.self), of: node) }
         }
@@ -88,7 +88,9 @@ struct ObjectReader {
         }
         var record = MetadataRecord()
         if let bytes = try value(Array(recordName.utf8)) {
-            do { record = try MetadataRecord(decoding: bytes) } catch { throw ExportFailure("its record cannot be read: \(error.message)") }
+            do { record = try MetadataRecord(decoding: bytes) } catch {
+                throw CommandFailure("its record cannot be read: \(error.message)")
+            }
         }
         object.isExcluded = record.flags.contains(.noDump)
         for mark in BackupMark.allCases {
@@ -101,13 +103,13 @@ struct ObjectReader {
         return object
     }
 
-    private func attempt<Value>(_ body: () throws(Errno) -> Value) throws(ExportFailure) -> Value {
-        do { return try body() } catch { throw ExportFailure(error.text) }
+    private func attempt<Value>(_ body: () throws(Errno) -> Value) throws(CommandFailure) -> Value {
+        do { return try body() } catch { throw CommandFailure(error.text) }
     }
 
     // MARK: Both
 
-    private static let posix = ExportFailure(
+    private static let posix = CommandFailure(
         "it has a POSIX ACL, which an export cannot hold; aclfs acl import --posix turns it into entries")
 
     private func plain(_ path: [UInt8], _ status: FileStatus) -> ExportedObject {

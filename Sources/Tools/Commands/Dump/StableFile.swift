@@ -11,7 +11,7 @@ struct StableFile {
     private static let largestCopy = 1 << 28
 
     /// - Parameter path: `-` is standard input.
-    init(_ path: [UInt8]) throws(ExportFailure) {
+    init(_ path: [UInt8]) throws(CommandFailure) {
         name = FileSource.shownName(path)
         let opened = try FileSource.open(path)
         do throws(Errno) {
@@ -23,7 +23,7 @@ struct StableFile {
             }
             file = try Self.copy(opened)
         } catch {
-            throw ExportFailure(
+            throw CommandFailure(
                 error == .fbig
                     ? "\(name): others could change it, and it is too large to be copied first; copy it to a file of your own"
                     : "\(name): \(error.text)")
@@ -31,9 +31,9 @@ struct StableFile {
     }
 
     /// A descriptor at the beginning of the file.
-    func open() throws(ExportFailure) -> SharedDescriptor {
+    func open() throws(CommandFailure) -> SharedDescriptor {
         do { return SharedDescriptor(try Syscall.reopen(file.rawValue, OpenFlag.readOnly)) } catch {
-            throw ExportFailure("\(name): \(error.text)")
+            throw CommandFailure("\(name): \(error.text)")
         }
     }
 

@@ -3,7 +3,7 @@ enum Acl: CommandGroup, ListedCommand {
     static let name = "aclfs acl"
     static let summary = "export, import, compare and copy metadata of trees"
     static let example = "acl export --json /srv/share"
-    static let commands: [any Command.Type] = [AclExport.self, AclImport.self, AclDiff.self, AclCopy.self, AclRemap.self]
+    static var commands: [any Command.Type] { [AclExport.self, AclImport.self, AclDiff.self, AclCopy.self, AclRemap.self] }
     static let usage = """
         usage: aclfs acl export [--json] [--sorted] [--numeric] [--offline] [--metadata WHERE] PATH
                aclfs acl export --from-mac [--json] [--sorted] LISTING|DIRECTORY

@@ -26,13 +26,11 @@ struct AclCopy: ParsedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "acl copy", options: tree.options, operand: to.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (target) throws(TreeRefusal) in
-            do throws(ExportFailure) {
-                let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
-                let source = try DirectorySource(from.bytes, isSorted: false, isOffline: tree.backing.offline)
-                let change = ImportChange(ignoring: ignored, identities: [:], setsID: setId)
-                return try StatedMetadata(source: source, change: change).give(to: target, command)
-            } catch { throw TreeRefusal(error.message) }
+        return command.perform(needsDirectory: false) { (target) throws(CommandFailure) in
+            let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
+            let source = try DirectorySource(from.bytes, isSorted: false, isOffline: tree.backing.offline)
+            let change = ImportChange(ignoring: ignored, identities: [:], setsID: setId)
+            return try StatedMetadata(source: source, change: change).give(to: target, command)
         }
     }
 }

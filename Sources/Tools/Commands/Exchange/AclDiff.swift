@@ -22,13 +22,8 @@ struct AclDiff: ParsedCommand {
     @Argument(help: ArgumentHelp("As A.", valueName: "B")) var after: ByteWord
 
     /// - Returns: the exit status: 0 the same, 1 different, 2 an error, as diff(1).
-    func perform() -> Int32 {
-        do throws(ExportFailure) {
-            return try AclDiffRun(self, try ExportProperty.set(ofIgnored: ignore), sink).run()
-        } catch {
-            sink.complain("acl diff: \(error.message)")
-            return 2
-        }
+    func perform() throws(CommandFailure) -> Int32 {
+        try AclDiffRun(self, try ExportProperty.set(ofIgnored: ignore), sink).run()
     }
 }
 
@@ -58,9 +53,9 @@ private final class AclDiffRun {
         (self.request, self.ignored, self.sink) = (request, ignored, sink)
     }
 
-    func run() throws(ExportFailure) -> Int32 {
+    func run() throws(CommandFailure) -> Int32 {
         if request.before.bytes.elementsEqual("-".utf8), request.after.bytes == request.before.bytes {
-            throw ExportFailure("standard input is one export, not two")
+            throw CommandFailure("standard input is one export, not two")
         }
         let before = Reading(try source(request.before.bytes))
         let after = Reading(try source(request.after.bytes))
@@ -88,7 +83,7 @@ private final class AclDiffRun {
         return 1
     }
 
-    private func source(_ path: [UInt8]) throws(ExportFailure) -> any ExportSource {
+    private func source(_ path: [UInt8]) throws(CommandFailure) -> any ExportSource {
         let source: any ExportSource
         if try isFile(path) {
             source = try FileSource(FileSource.shownName(path), FileSource.open(path), takesListings: true) { [self] text in fail(text) }
@@ -98,15 +93,15 @@ private final class AclDiffRun {
         return source.header.isOrdered ? source : try SortedSource(source)
     }
 
-    private func isFile(_ path: [UInt8]) throws(ExportFailure) -> Bool {
+    private func isFile(_ path: [UInt8]) throws(CommandFailure) -> Bool {
         if path.elementsEqual("-".utf8) { return true }
         do throws(Errno) {
             let node = try LinuxFiles().open(path, followsLink: true)
             return !(try Syscall.statx(node.rawValue).isDirectory)
-        } catch { throw ExportFailure("\(escapedName(path)): \(error.text)") }
+        } catch { throw CommandFailure("\(escapedName(path)): \(error.text)") }
     }
 
-    private func advance(_ reading: Reading) throws(ExportFailure) {
+    private func advance(_ reading: Reading) throws(CommandFailure) {
         while let item = try reading.source.next() {
             switch item {
             case .object(let object):
@@ -132,7 +127,7 @@ private final class AclDiffRun {
         for line in difference.text { sink.line("  \(line)") }
     }
 
-    private func reportOnly(_ object: ExportedObject, in reading: Reading, not other: Reading) throws(ExportFailure) {
+    private func reportOnly(_ object: ExportedObject, in reading: Reading, not other: Reading) throws(CommandFailure) {
         // A listing has no row of its top.
         if object.path == ExportPath.top, other.source.header.isAsShown { return try advance(reading) }
         defer {

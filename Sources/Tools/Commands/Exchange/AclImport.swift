@@ -65,37 +65,35 @@ struct AclImport: ParsedCommand {
             return 2
         }
         let command = TreeCommand(name: "acl import", options: options, operand: paths[1].bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
-            do throws(ExportFailure) {
-                let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
-                let host = SystemNames()
-                let file = try StableFile(paths[0].bytes)
-                let identities = try Self.examine(file, try mapping(host), ignored, host, sink)
-                let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
-                let change = ImportChange(ignoring: ignored, identities: identities, setsID: setId)
-                return try StatedMetadata(source: source, change: change).give(to: tree, command)
-            } catch { throw TreeRefusal(error.message) }
+        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
+            let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
+            let host = SystemNames()
+            let file = try StableFile(paths[0].bytes)
+            let identities = try Self.examine(file, try mapping(host), ignored, host, sink)
+            let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
+            let change = ImportChange(ignoring: ignored, identities: identities, setsID: setId)
+            return try StatedMetadata(source: source, change: change).give(to: tree, command)
         }
     }
 
-    private func mapping(_ host: SystemNames) throws(ExportFailure) -> IdentityMapping {
+    private func mapping(_ host: SystemNames) throws(CommandFailure) -> IdentityMapping {
         guard let unknown = IdentityMapping.Unknown(rawValue: self.unknown ?? "refuse") else {
-            throw ExportFailure("--unknown: '\(escapedName((self.unknown ?? "").utf8))' is neither refuse nor keep")
+            throw CommandFailure("--unknown: '\(escapedName((self.unknown ?? "").utf8))' is neither refuse nor keep")
         }
         var mapping = IdentityMapping(unknown: unknown, isNumeric: numeric)
         for word in mapUser {
-            do { try mapping.add(word, kind: .user, host: host) } catch { throw ExportFailure("--map-user: \(error.message)") }
+            do { try mapping.add(word, kind: .user, host: host) } catch { throw CommandFailure("--map-user: \(error.message)") }
         }
         for word in mapGroup {
-            do { try mapping.add(word, kind: .group, host: host) } catch { throw ExportFailure("--map-group: \(error.message)") }
+            do { try mapping.add(word, kind: .group, host: host) } catch { throw CommandFailure("--map-group: \(error.message)") }
         }
         guard let map = map?.bytes else { return mapping }
-        do throws(ExportFailure) {
+        do throws(CommandFailure) {
             let file = try FileSource.open(map)
             let text: [UInt8]
-            do { text = try Syscall.readAll(file.rawValue, limit: 1 << 24) } catch { throw ExportFailure(error.text) }
+            do { text = try Syscall.readAll(file.rawValue, limit: 1 << 24) } catch { throw CommandFailure(error.text) }
             try mapping.add(lines: text, host: host)
-        } catch { throw ExportFailure("\(escapedName(map)): \(error.message)") }
+        } catch { throw CommandFailure("\(escapedName(map)): \(error.message)") }
         return mapping
     }
 
@@ -103,7 +101,7 @@ struct AclImport: ParsedCommand {
     /// - Returns: the identities of this host for those of the export.
     private static func examine(
         _ file: StableFile, _ mapping: IdentityMapping, _ ignored: Set<ExportProperty>, _ host: SystemNames, _ sink: OutputSink
-    ) throws(ExportFailure) -> [GUID: GUID] {
+    ) throws(CommandFailure) -> [GUID: GUID] {
         let source = try FileSource(file.name, file.open(), takesListings: false) { _ in }
         let known = source.identities ?? ExportIdentities()
         var identities: [GUID: GUID] = [:]
@@ -112,7 +110,7 @@ struct AclImport: ParsedCommand {
         var paths: Set<[UInt8]> = []
         while let item = try source.next() {
             if !source.header.isOrdered, !item.isUnread, !paths.insert(item.path).inserted {
-                throw ExportFailure("\(file.name): '\(escapedName(item.path))' appears twice")
+                throw CommandFailure("\(file.name): '\(escapedName(item.path))' appears twice")
             }
             guard case .object(var object) = item else { continue }
             if ignored.contains(.owner) { object.owner = nil }
@@ -128,7 +126,7 @@ struct AclImport: ParsedCommand {
             }
         }
         guard refused.isEmpty else {
-            throw ExportFailure("\(refused.count) \(refused.count == 1 ? "name has" : "names have") no account here; nothing was changed")
+            throw CommandFailure("\(refused.count) \(refused.count == 1 ? "name has" : "names have") no account here; nothing was changed")
         }
         return identities
     }

@@ -27,35 +27,35 @@ struct AclRemap: ParsedCommand {
     /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
         let command = TreeCommand(name: "acl remap", options: tree.options, operand: path.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(TreeRefusal) in
+        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
             let host = SystemNames()
             let (one, other) = (try Self.identity(old.bytes, host), try Self.identity(new.bytes, host))
-            if one == other { throw TreeRefusal("OLD and NEW are the same: \(one.uuidText)") }
+            if one == other { throw CommandFailure("OLD and NEW are the same: \(one.uuidText)") }
             switch (Principal(one), Principal(other)) {
-            case (.user, .group), (.group, .user): throw TreeRefusal("OLD and NEW must both be users or both be groups")
+            case (.user, .group), (.group, .user): throw CommandFailure("OLD and NEW must both be users or both be groups")
             default: break
             }
             return try command.run(tree, RemapChange(old: one, new: other), .all)
         }
     }
 
-    private static func identity(_ word: [UInt8], _ host: SystemNames) throws(TreeRefusal) -> GUID {
+    private static func identity(_ word: [UInt8], _ host: SystemNames) throws(CommandFailure) -> GUID {
         let text = String(decoding: word, as: UTF8.self)
         let kinds: [IdentityKind] = [.user, .group]
         let prefixed = kinds.first { text.hasPrefix("\($0.rawValue):") }
         let name = prefixed.map { String(text.dropFirst($0.rawValue.count + 1)) } ?? text
         // A number alone may be a user's or a group's.
         let isNumber = name.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "#") }
-        if prefixed == nil, isNumber { throw TreeRefusal("'\(escapedName(word))' is ambiguous: write user:\(name) or group:\(name)") }
+        if prefixed == nil, isNumber { throw CommandFailure("'\(escapedName(word))' is ambiguous: write user:\(name) or group:\(name)") }
         for kind in prefixed.map({ [$0] }) ?? kinds {
             guard let identity = IdentityMapping.identity(name, kind, host) else { continue }
             switch Principal(identity) {
             case .user(.max), .group(.max): continue
-            case .everyone, .owner, .owningGroup, .nobody: throw TreeRefusal("'\(escapedName(word))' is neither a user nor a group")
+            case .everyone, .owner, .owningGroup, .nobody: throw CommandFailure("'\(escapedName(word))' is neither a user nor a group")
             case .user, .group, .other: return identity
             }
         }
-        throw TreeRefusal("no \(prefixed?.rawValue ?? "user or group") '\(escapedName(Array(name.utf8)))'")
+        throw CommandFailure("no \(prefixed?.rawValue ?? "user or group") '\(escapedName(Array(name.utf8)))'")
     }
 }
 

@@ -41,13 +41,13 @@ package struct IdentityMapping {
 
     /// Adds `OLD=NEW`. OLD is a name, a number or a UUID of the export, NEW a name, a number or a UUID of this host.
     /// - Throws: what is wrong.
-    package mutating func add(_ word: String, kind: IdentityKind, host: some IdentityNames) throws(ExportFailure) {
+    package mutating func add(_ word: String, kind: IdentityKind, host: some IdentityNames) throws(CommandFailure) {
         guard let equals = word.firstIndex(of: "="), equals != word.startIndex, word.index(after: equals) != word.endIndex else {
-            throw ExportFailure("'\(escapedName(word.utf8))' is not of the form OLD=NEW")
+            throw CommandFailure("'\(escapedName(word.utf8))' is not of the form OLD=NEW")
         }
         let (old, new) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
         guard let target = Self.identity(new, kind, host) else {
-            throw ExportFailure("no \(kind.rawValue) '\(escapedName(new.utf8))', to whom \(escapedName(old.utf8)) should be mapped")
+            throw CommandFailure("no \(kind.rawValue) '\(escapedName(new.utf8))', to whom \(escapedName(old.utf8)) should be mapped")
         }
         let isNew: Bool
         if let identity = Self.identity(old, kind, NoNames()) {
@@ -55,14 +55,14 @@ package struct IdentityMapping {
         } else {
             isNew = byName.updateValue(target, forKey: ExportedName(kind, old)) == nil
         }
-        guard isNew else { throw ExportFailure("the \(kind.rawValue) '\(escapedName(old.utf8))' is mapped twice") }
+        guard isNew else { throw CommandFailure("the \(kind.rawValue) '\(escapedName(old.utf8))' is mapped twice") }
     }
 
     /// Adds the lines of a file: `user:OLD=NEW` and `group:OLD=NEW`. Empty lines and those that begin with `#` are skipped.
-    package mutating func add(lines text: [UInt8], host: some IdentityNames) throws(ExportFailure) {
+    package mutating func add(lines text: [UInt8], host: some IdentityNames) throws(CommandFailure) {
         for (index, bytes) in text.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             if bytes.isEmpty || bytes.first == UInt8(ascii: "#") { continue }
-            func wrong(_ reason: String) -> ExportFailure { ExportFailure("line \(index + 1): \(reason)") }
+            func wrong(_ reason: String) -> CommandFailure { CommandFailure("line \(index + 1): \(reason)") }
             guard let line = String(validating: bytes, as: UTF8.self) else { throw wrong("not UTF-8 text") }
             guard let kind = [IdentityKind.user, .group].first(where: { line.hasPrefix("\($0.rawValue):") }) else {
                 throw wrong("'\(escapedName(bytes.prefix(200)))' begins with neither 'user:' nor 'group:'")

@@ -7,19 +7,15 @@ struct StatedMetadata<Source: ExportSource> {
     let change: ImportChange
 
     /// - Returns: the exit status.
-    func give(to tree: any ChangeableTree, _ command: TreeCommand) throws(ExportFailure) -> Int32 {
-        do throws(TreeRefusal) {
-            return try command.run(tree, change, .all) { (run) throws(TreeRefusal) in
-                try run.run { (worker) throws(TreeRefusal) in
-                    do throws(ExportFailure) { try visit(tree, run, worker) } catch { throw TreeRefusal(error.message) }
-                }
-            }
-        } catch { throw ExportFailure(error.message) }
+    func give(to tree: any ChangeableTree, _ command: TreeCommand) throws(CommandFailure) -> Int32 {
+        try command.run(tree, change, .all) { (run) throws(CommandFailure) in
+            try run.run { (worker) throws(CommandFailure) in try visit(tree, run, worker) }
+        }
     }
 
     private func visit(
         _ tree: any ChangeableTree, _ run: ChangeRun<ImportChange>, _ worker: ChangeWorker<ImportChange>
-    ) throws(ExportFailure) {
+    ) throws(CommandFailure) {
         let files = LinuxFiles(staysBeneath: true)
         while !run.isStopped, let item = try source.next() {
             switch item {

@@ -20,35 +20,30 @@ struct PresetApply: ParsedCommand {
     var preset: String
     @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
 
-    func perform() -> Int32 {
+    func perform() throws(CommandFailure) -> Int32 {
         var options = tree.options
-        do throws(TreeRefusal) {
-            let preset = try Presets.preset(self.preset)
-            let target = try TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink).tree(
-                needsDirectory: true)
-            try Presets.requireEffect(target, directory.bytes)
-            let kept = options.undoFile == nil && !options.isDryRun ? try PresetFiles().next(target.identity) : nil
-            options.undoFile = options.undoFile ?? kept
-            // What changed nothing would stand before what the next undo should undo.
-            defer { if let kept { PresetFiles.removeIfEmpty(kept) } }
-            let command = TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink)
-            return command.perform(needsDirectory: true) { (tree) throws(TreeRefusal) in
-                let plan = try PresetPlan(preset, tree, directory.bytes, group: group)
-                let status = try command.run(tree, plan.change, .all)
-                let isInForce = options.isDryRun || plan.isInForce(on: tree)
-                if isInForce {
-                    for entry in ACLTextPrinter.lines(plan.inherited, isDirectory: true, names: SystemNames()) {
-                        sink.complain("warning: \(escapedName(directory.bytes)) no longer inherits\(entry.drop { $0 != ":" }.dropFirst())")
-                    }
+        let preset = try Presets.preset(self.preset)
+        let target = try TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink).tree(
+            needsDirectory: true)
+        try Presets.requireEffect(target, directory.bytes)
+        let kept = options.undoFile == nil && !options.isDryRun ? try PresetFiles().next(target.identity) : nil
+        options.undoFile = options.undoFile ?? kept
+        // What changed nothing would stand before what the next undo should undo.
+        defer { if let kept { PresetFiles.removeIfEmpty(kept) } }
+        let command = TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink)
+        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
+            let plan = try PresetPlan(preset, tree, directory.bytes, group: group)
+            let status = try command.run(tree, plan.change, .all)
+            let isInForce = options.isDryRun || plan.isInForce(on: tree)
+            if isInForce {
+                for entry in ACLTextPrinter.lines(plan.inherited, isDirectory: true, names: SystemNames()) {
+                    sink.complain("warning: \(escapedName(directory.bytes)) no longer inherits\(entry.drop { $0 != ":" }.dropFirst())")
                 }
-                if status == 0 || !options.json && isInForce {
-                    PresetText(plan, isJSON: options.json, sink).show()
-                }
-                return status
             }
-        } catch {
-            sink.complain("preset apply: \(error.message)")
-            return 2
+            if status == 0 || !options.json && isInForce {
+                PresetText(plan, isJSON: options.json, sink).show()
+            }
+            return status
         }
     }
 }

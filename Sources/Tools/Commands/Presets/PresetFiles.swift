@@ -7,7 +7,7 @@ struct PresetFiles {
     let directory: [UInt8]
 
     /// - Throws: there is no such directory, and it cannot be made.
-    init() throws(TreeRefusal) {
+    init() throws(CommandFailure) {
         var path = ""
         if geteuid() == 0 {
             path = "/var/lib/aclfs/presets"
@@ -16,14 +16,14 @@ struct PresetFiles {
         } else if let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") {
             path = home + "/.local/state/aclfs/presets"
         } else {
-            throw TreeRefusal("no place for the undo file: set HOME, or name one with --undo-file")
+            throw CommandFailure("no place for the undo file: set HOME, or name one with --undo-file")
         }
         var made = ""
         for name in path.split(separator: "/") {
             made += "/" + name
             // Of another user's making it is refused when a file is made or read there.
             if mkdir(made, 0o700) != 0, errno != EEXIST {
-                throw TreeRefusal("\(escapedName(made.utf8)): \(Errno(rawValue: errno).text); name another place with --undo-file")
+                throw CommandFailure("\(escapedName(made.utf8)): \(Errno(rawValue: errno).text); name another place with --undo-file")
             }
         }
         directory = Array(path.utf8)
@@ -36,10 +36,11 @@ struct PresetFiles {
     }
 
     /// - Returns: the path of the next file for a directory.
-    func next(_ identity: TreeIdentity) throws(TreeRefusal) -> [UInt8] {
+    func next(_ identity: TreeIdentity) throws(CommandFailure) -> [UInt8] {
         let last = numbers(identity).last ?? 0
         guard last < Self.most else {
-            throw TreeRefusal("\(escapedName(directory)) has \(Self.most) undo files of this directory, the most possible; use --undo-file")
+            throw CommandFailure(
+                "\(escapedName(directory)) has \(Self.most) undo files of this directory, the most possible; use --undo-file")
         }
         return path(identity, last + 1)
     }

@@ -17,7 +17,7 @@ struct PresetPlan {
     let inherited: ACL
 
     /// - Parameter word: a group by name or number; nil: the directory's.
-    init(_ preset: Preset, _ tree: any ChangeableTree, _ operand: [UInt8], group word: String?) throws(TreeRefusal) {
+    init(_ preset: Preset, _ tree: any ChangeableTree, _ operand: [UInt8], group word: String?) throws(CommandFailure) {
         self.preset = preset
         let tools = TreeTools()
         let state: TreeState
@@ -31,13 +31,13 @@ struct PresetPlan {
                 (owners.owner, owners.group) = (record.ownerGUID, record.groupGUID)
             }
             old = try state.list()
-        } catch { throw TreeRefusal("\(escapedName(operand)): \(tree.message(error, isChange: false, tree.top, tree.status, tools))") }
+        } catch { throw CommandFailure("\(escapedName(operand)): \(tree.message(error, isChange: false, tree.top, tree.status, tools))") }
         let owner = owners.owner ?? GUID(user: owners.uid)
-        let gid = try word.map { (word) throws(TreeRefusal) in try Self.group(word) }
+        let gid = try word.map { (word) throws(CommandFailure) in try Self.group(word) }
         let group = gid.map { GUID(group: $0) } ?? owners.group ?? GUID(group: owners.gid)
         let people = Preset.People(owner: owner.uuidText, group: group.uuidText, isGroupNamed: gid != nil)
         do { change = PresetChange(entries: try preset.list(people), mode: preset.mode) } catch {
-            throw TreeRefusal("the entries of \(preset.rawValue): \(error.message)")
+            throw CommandFailure("the entries of \(preset.rawValue): \(error.message)")
         }
         facts = ObjectFacts(
             kind: .directory, owner: owners.uid, group: owners.gid, mode: FileMode(rawValue: preset.mode), acl: change.list(over: old),
@@ -57,9 +57,9 @@ struct PresetPlan {
         return state.mode == change.mode && list == facts.acl
     }
 
-    private static func group(_ word: String) throws(TreeRefusal) -> UInt32 {
+    private static func group(_ word: String) throws(CommandFailure) -> UInt32 {
         if let known = try? AccountDatabase.group(named: word) { return known.gid }
         if let number = UInt32(word), number != .max { return number }
-        throw TreeRefusal("--group: there is no group '\(escapedName(word.utf8))'")
+        throw CommandFailure("--group: there is no group '\(escapedName(word.utf8))'")
     }
 }

@@ -17,34 +17,29 @@ struct PresetShow: ParsedCommand {
     var preset: String?
     @Argument(help: ArgumentHelp("By default the working directory.", valueName: "DIRECTORY")) var directory: ByteWord?
 
-    func perform() -> Int32 {
-        do throws(TreeRefusal) {
-            guard let name = self.preset else {
-                if json {
-                    let all = Preset.allCases.map {
-                        JSON.object([.init("preset", .string($0.rawValue)), .init("summary", .string($0.summary))])
-                    }
-                    sink.output(JSONText.write(.array(all)) + [0x0A])
-                } else {
-                    for preset in Preset.allCases { sink.line("\(preset.rawValue): \(preset.summary)") }
+    func perform() throws(CommandFailure) -> Int32 {
+        guard let name = self.preset else {
+            if json {
+                let all = Preset.allCases.map {
+                    JSON.object([.init("preset", .string($0.rawValue)), .init("summary", .string($0.summary))])
                 }
-                return 0
+                sink.output(JSONText.write(.array(all)) + [0x0A])
+            } else {
+                for preset in Preset.allCases { sink.line("\(preset.rawValue): \(preset.summary)") }
             }
-            let preset = try Presets.preset(name)
-            let operand = directory?.bytes ?? [UInt8(ascii: ".")]
-            var options = TreeOptions(metadata: backing.metadata, isOffline: backing.offline)
-            // It changes nothing: unless a directory is named, the preset itself is asked about.
-            if directory == nil, !options.isOffline {
-                options.isOffline = true
-                if geteuid() != 0, options.metadata == nil, try MountedTree(operand) == nil { options.metadata = "user" }
-            }
-            let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
-            if directory != nil { try Presets.requireEffect(tree, operand) }
-            PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: json, sink).show()
             return 0
-        } catch {
-            sink.complain("preset show: \(error.message)")
-            return 2
         }
+        let preset = try Presets.preset(name)
+        let operand = directory?.bytes ?? [UInt8(ascii: ".")]
+        var options = TreeOptions(metadata: backing.metadata, isOffline: backing.offline)
+        // It changes nothing: unless a directory is named, the preset itself is asked about.
+        if directory == nil, !options.isOffline {
+            options.isOffline = true
+            if geteuid() != 0, options.metadata == nil, try MountedTree(operand) == nil { options.metadata = "user" }
+        }
+        let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
+        if directory != nil { try Presets.requireEffect(tree, operand) }
+        PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: json, sink).show()
+        return 0
     }
 }

@@ -17,27 +17,21 @@ struct PresetUndo: ParsedCommand {
     @Flag(help: "One line of JSON for each object.") var json = false
     @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
 
-    func perform() -> Int32 {
-        do throws(TreeRefusal) {
-            let options = TreeOptions(metadata: backing.metadata, isOffline: backing.offline)
-            let tree = try TreeCommand(name: "preset undo", options: options, operand: directory.bytes, sink: sink).tree(
-                needsDirectory: true)
-            guard let file = try PresetFiles().newest(of: tree) else {
-                throw TreeRefusal(
-                    "this user has no preset to undo on \(escapedName(directory.bytes)); if it was applied with --undo-file, use aclfs restore"
-                )
-            }
-            let status = Restore.perform(
-                RestoreRequest(
-                    undoFile: file, source: directory.bytes, isDryRun: dryRun, isForced: force, includesHardLinks: hardLinks,
-                    isVerbose: verbose, json: json), sink)
-            if status == 0, !dryRun {
-                try? file.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
-            }
-            return status
-        } catch {
-            sink.complain("preset undo: \(error.message)")
-            return 2
+    func perform() throws(CommandFailure) -> Int32 {
+        let options = TreeOptions(metadata: backing.metadata, isOffline: backing.offline)
+        let tree = try TreeCommand(name: "preset undo", options: options, operand: directory.bytes, sink: sink).tree(
+            needsDirectory: true)
+        guard let file = try PresetFiles().newest(of: tree) else {
+            throw CommandFailure(
+                "this user has no preset to undo on \(escapedName(directory.bytes)); if it was applied with --undo-file, use aclfs restore")
         }
+        let status = Restore.perform(
+            RestoreRequest(
+                undoFile: file, source: directory.bytes, isDryRun: dryRun, isForced: force, includesHardLinks: hardLinks,
+                isVerbose: verbose, json: json), sink)
+        if status == 0, !dryRun {
+            try? file.withCString { (path) throws(Errno) in try Syscall.unlinkat(Syscall.workingDirectory, path) }
+        }
+        return status
     }
 }

@@ -6,7 +6,7 @@ enum Presets: CommandGroup, ListedCommand {
     static let name = "aclfs preset"
     static let summary = "ready-made folders"
     static let example = "preset show team-share"
-    static let commands: [any Command.Type] = [PresetApply.self, PresetShow.self, PresetUndo.self]
+    static var commands: [any Command.Type] { [PresetApply.self, PresetShow.self, PresetUndo.self] }
     static let usage = """
         usage: aclfs preset apply [OPTIONS] PRESET DIRECTORY
                aclfs preset show [OPTIONS] [PRESET [DIRECTORY]]
@@ -34,19 +34,19 @@ enum Presets: CommandGroup, ListedCommand {
     static let names = Preset.allCases.map(\.rawValue)
 
     /// - Throws: the mount ignores entries or owners. A preset would only close the folder there, or protect nothing.
-    static func requireEffect(_ tree: any ChangeableTree, _ directory: [UInt8]) throws(TreeRefusal) {
+    static func requireEffect(_ tree: any ChangeableTree, _ directory: [UInt8]) throws(CommandFailure) {
         // A mount whose daemon does not answer takes no change either.
         guard tree.isMounted, let location = try? MountLocation(directory, isFollowed: true),
             let option = IgnoredRules.words(of: location).first
         else { return }
-        throw TreeRefusal(
+        throw CommandFailure(
             "\(escapedName(directory)) lies on a mount with \(option), where a preset has no effect; mount it without that, "
                 + "or remove the setting with aclfs volume --reset")
     }
 
-    static func preset(_ name: String) throws(TreeRefusal) -> Preset {
+    static func preset(_ name: String) throws(CommandFailure) -> Preset {
         if let preset = Preset(rawValue: name) { return preset }
         let near = nearestWord(to: name.utf8, in: names).map { "; did you mean '\($0)'?" } ?? ""
-        throw TreeRefusal("'\(escapedName(name.utf8))' is not a preset\(near) (\(names.joined(separator: ", ")))")
+        throw CommandFailure("'\(escapedName(name.utf8))' is not a preset\(near) (\(names.joined(separator: ", ")))")
     }
 }

@@ -50,6 +50,12 @@ extension CommandGroup {
     }
 }
 
+/// Why a command does nothing, or stops. What it prints has the words of the command before it.
+package struct CommandFailure: Error {
+    package var message: String
+    init(_ message: String) { self.message = message }
+}
+
 /// A command whose words the argument parser reads. chmod, ls, chflags and others have the grammar of another program, which it cannot read
 /// (docs/decisions/0010-command-lines.md).
 protocol ParsedCommand: ParsableCommand, Command {
@@ -58,7 +64,8 @@ protocol ParsedCommand: ParsableCommand, Command {
     /// What help has besides the arguments.
     static var moreHelp: String? { get }
     /// - Returns: the exit status.
-    func perform() -> Int32
+    /// - Throws: `CommandFailure` or `ControlError`, whose message is printed; the exit status is 2.
+    func perform() throws -> Int32
 }
 
 extension ParsedCommand {
@@ -68,14 +75,20 @@ extension ParsedCommand {
 
     var sink: OutputSink { .standard }
 
-    package static func run(_ words: [[UInt8]]) -> Int32 { run(words) { $0.perform() } }
+    package static func run(_ words: [[UInt8]]) -> Int32 { run(words) { try $0.perform() } }
 
     /// Reads the words, and runs the command or prints help.
-    static func run(_ words: [[UInt8]], _ body: (Self) -> Int32) -> Int32 {
+    static func run(_ words: [[UInt8]], _ body: (Self) throws -> Int32) -> Int32 {
         do {
             // The parser returns another command for --help.
             guard let command = try parseAsRoot(words.map { ByteWord.text($0) }) as? Self else { return printHelp(helpMessage()) }
-            return body(command)
+            return try body(command)
+        } catch let error as ControlError {
+            printError("aclfs: \(error.message)")
+            return 2
+        } catch let error as CommandFailure {
+            printError("\(name.replacing(" ", with: ": ", maxReplacements: 1)): \(error.message)")
+            return 2
         } catch {
             if exitCode(for: error).isSuccess { return printHelp(fullMessage(for: error)) }
             let usage = usageString().split(separator: "\n").joined(separator: "\n       ")

@@ -17,14 +17,7 @@ struct Effective: ParsedCommand, ListedCommand {
     @Argument(help: ArgumentHelp(valueName: "PATH")) var path: ByteWord
 
     /// - Returns: the exit status: 0, or 2 without an answer.
-    func perform() -> Int32 {
-        do throws(ControlError) { return try show() } catch {
-            printError("aclfs: \(error.message)")
-            return 2
-        }
-    }
-
-    private func show() throws(ControlError) -> Int32 {
+    func perform() throws(ControlError) -> Int32 {
         let location = try MountLocation(path.bytes)
         let explanations: [Explanation]
         do throws(ControlError) {

@@ -46,16 +46,11 @@ struct Explain: ParsedCommand, ListedCommand {
     var words: [ByteWord] = []
 
     /// - Returns: the exit status: 0 allowed, 1 denied, 2 no answer.
-    func perform() -> Int32 {
-        do throws(ControlError) {
-            guard whoCan || !recursive else { throw ControlError("-R needs --who-can") }
-            if last { return try listDenials() }
-            if whoCan { return try listUsers() }
-            return try explain()
-        } catch {
-            printError("aclfs: \(error.message)")
-            return 2
-        }
+    func perform() throws(ControlError) -> Int32 {
+        guard whoCan || !recursive else { throw ControlError("-R needs --who-can") }
+        if last { return try listDenials() }
+        if whoCan { return try listUsers() }
+        return try explain()
     }
 
     private func explain() throws(ControlError) -> Int32 {

@@ -19,14 +19,7 @@ struct Status: ParsedCommand, ListedCommand {
     @Argument(help: ArgumentHelp(valueName: "MOUNTPOINT")) var mountpoint: ByteWord?
 
     /// - Returns: the exit status: 0; 1 if some mount did not answer; 2 if the named one did not.
-    func perform() -> Int32 {
-        do throws(ControlError) { return try report() } catch {
-            printError("aclfs: \(error.message)")
-            return 2
-        }
-    }
-
-    private func report() throws(ControlError) -> Int32 {
+    func perform() throws(ControlError) -> Int32 {
         let mounts: [MountEntry]
         // A mount that the command line names gets more time.
         var round = MountRound(timeout: mountpoint == nil ? 2000 : 30_000)

@@ -37,34 +37,29 @@ struct Report: ParsedCommand, ListedCommand {
         """
 
     /// - Returns: the exit status: 0, 1 if something could not be read, 2 if there is no report.
-    func perform() -> Int32 {
-        do throws(TreeRefusal) {
-            if force, output == nil { throw TreeRefusal("--force needs --output") }
-            if output == nil, !json, isatty(STDOUT_FILENO) == 1 {
-                throw TreeRefusal("a page is not for a terminal: name a file with --output, or redirect the output")
-            }
-            // Before the walk, which may take long.
-            let file = try output.map { (path) throws(TreeRefusal) in try ReportFile(path.bytes, replaces: force) }
-            let run = ReportRun(directory.bytes, metadata: metadata, isOffline: offline, sink)
-            let report = try run.report()
-            var bytes: [UInt8] = []
-            if json {
-                let lines = ReportLines(report: report, names: run.names)
-                if file == nil { lines.write(to: sink.output) } else { lines.write { bytes += $0 } }
-            } else {
-                bytes = ReportPage.make(
-                    report, .init(version: ProgramVersion.text, time: run.time), names: run.names)
-            }
-            if let file { try file.write(bytes) } else if !bytes.isEmpty { sink.output(bytes) }
-            if report.unreadableCount > 0 {
-                let (paths, them) = (PlaceText.counted(report.unreadableCount, "path"), report.unreadableCount == 1 ? "it" : "them")
-                sink.complain("report: \(paths) could not be read; the report names \(them)")
-            }
-            return report.unreadableCount == 0 ? 0 : 1
-        } catch {
-            sink.complain("report: \(error.message)")
-            return 2
+    func perform() throws(CommandFailure) -> Int32 {
+        if force, output == nil { throw CommandFailure("--force needs --output") }
+        if output == nil, !json, isatty(STDOUT_FILENO) == 1 {
+            throw CommandFailure("a page is not for a terminal: name a file with --output, or redirect the output")
         }
+        // Before the walk, which may take long.
+        let file = try output.map { (path) throws(CommandFailure) in try ReportFile(path.bytes, replaces: force) }
+        let run = ReportRun(directory.bytes, metadata: metadata, isOffline: offline, sink)
+        let report = try run.report()
+        var bytes: [UInt8] = []
+        if json {
+            let lines = ReportLines(report: report, names: run.names)
+            if file == nil { lines.write(to: sink.output) } else { lines.write { bytes += $0 } }
+        } else {
+            bytes = ReportPage.make(
+                report, .init(version: ProgramVersion.text, time: run.time), names: run.names)
+        }
+        if let file { try file.write(bytes) } else if !bytes.isEmpty { sink.output(bytes) }
+        if report.unreadableCount > 0 {
+            let (paths, them) = (PlaceText.counted(report.unreadableCount, "path"), report.unreadableCount == 1 ? "it" : "them")
+            sink.complain("report: \(paths) could not be read; the report names \(them)")
+        }
+        return report.unreadableCount == 0 ? 0 : 1
     }
 }
 
@@ -90,21 +85,21 @@ private final class ReportRun {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    func report() throws(TreeRefusal) -> ReportValue {
+    func report() throws(CommandFailure) -> ReportValue {
         let location: MountLocation
         do throws(ControlError) { location = try MountLocation(directory, isFollowed: true) } catch {
             // The path itself is wrong.
-            if error.code != nil { throw TreeRefusal(error.message) }
+            if error.code != nil { throw CommandFailure(error.message) }
             guard isOffline else { throw OfflineTree.refusalUnasked(directory) }
             return try reportOfBackingDirectory()
         }
-        if metadata != nil { throw TreeRefusal("--metadata is for a backing directory; a mount knows where its entries are") }
+        if metadata != nil { throw CommandFailure("--metadata is for a backing directory; a mount knows where its entries are") }
         return try report(of: location)
     }
 
-    private func report(of location: MountLocation) throws(TreeRefusal) -> ReportValue {
+    private func report(of location: MountLocation) throws(CommandFailure) -> ReportValue {
         var place: MountedPlace
-        do { place = try MountedPlace(location) } catch { throw TreeRefusal("\(escapedName(directory)): \(error.text)") }
+        do { place = try MountedPlace(location) } catch { throw CommandFailure("\(escapedName(directory)): \(error.text)") }
         let reader = MountReader(names: names)
         let above = place.readAbove(reader)
         let spool = try walk(place.top, place.status, reader)
@@ -112,11 +107,11 @@ private final class ReportRun {
         return try make(place.path, reader, above, place.volume, spool, notes: place.notes)
     }
 
-    private func reportOfBackingDirectory() throws(TreeRefusal) -> ReportValue {
+    private func reportOfBackingDirectory() throws(CommandFailure) -> ReportValue {
         let recordName = try TreeOptions(metadata: metadata).recordNameOffline(of: directory)
         let tree = try OfflineTree(directory, recordName: recordName)
-        do throws(TreeRefusal) { try tree.requireChangeable { sink.complain("warning: \($0)") } } catch {
-            throw TreeRefusal("\(error.message), or name a directory on the mount")
+        do throws(CommandFailure) { try tree.requireChangeable { sink.complain("warning: \($0)") } } catch {
+            throw CommandFailure("\(error.message), or name a directory on the mount")
         }
         let reader = BackingReader(tree)
         let spool = try walk(tree.top, tree.status, reader)
@@ -128,18 +123,18 @@ private final class ReportRun {
         return try make(tree.path, reader, [], volume, spool, notes: [note])
     }
 
-    private func walk(_ top: SharedDescriptor, _ status: FileStatus, _ reader: any FactsReader) throws(TreeRefusal) -> ReportSpool {
+    private func walk(_ top: SharedDescriptor, _ status: FileStatus, _ reader: any FactsReader) throws(CommandFailure) -> ReportSpool {
         do throws(Errno) {
             let chosen = getenv("TMPDIR").map { String(cString: $0) }
             let spool = try ReportSpool(in: [chosen, "/var/tmp", "/tmp"].compactMap { $0 })
             try ReportWalk(reader, spool, ChangeProgress(sink, isShown: true, total: { nil }), isOpen: sink.isOpen).run(top, status)
             return spool
-        } catch { throw TreeRefusal("the temporary file of the report (TMPDIR, /var/tmp): \(error.text)") }
+        } catch { throw CommandFailure("the temporary file of the report (TMPDIR, /var/tmp): \(error.text)") }
     }
 
     private func make(
         _ path: [UInt8], _ reader: any FactsReader, _ above: [Int], _ volume: VolumeState, _ spool: ReportSpool, notes: [String]
-    ) throws(TreeRefusal) -> ReportValue {
+    ) throws(CommandFailure) -> ReportValue {
         let classes = reader.classes.all
         let subjects = ReportSubjects(of: classes, from: SystemAccounts())
         var notes = notes + reader.notes
@@ -148,10 +143,10 @@ private final class ReportRun {
         }
         var builder = ReportBuilder(VerdictMaker(classes: classes, subjects: subjects, volume: volume), above: above)
         do throws(Errno) { try spool.forEach { builder.take($0) } } catch {
-            throw TreeRefusal("the temporary file of the report: \(error.text)")
+            throw CommandFailure("the temporary file of the report: \(error.text)")
         }
         guard let report = builder.report(of: path, notes: notes) else {
-            throw TreeRefusal("\(escapedName(path)): \(builder.topFailure ?? "cannot be read")")
+            throw CommandFailure("\(escapedName(path)): \(builder.topFailure ?? "cannot be read")")
         }
         return report
     }

@@ -13,29 +13,29 @@ struct ReportFile {
     ///   - path: the file.
     ///   - replaces: whether it may replace a regular file of that name.
     /// - Throws: why it cannot be made.
-    init(_ path: [UInt8], replaces: Bool) throws(TreeRefusal) {
+    init(_ path: [UInt8], replaces: Bool) throws(CommandFailure) {
         (self.path, self.replaces) = (path, replaces)
         let slash = UInt8(ascii: "/")
         let end = path.lastIndex(of: slash)
         let above = end.map { $0 == 0 ? [slash] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]
         name = end.map { Array(path[($0 + 1)...]) } ?? path
         let shown = escapedName(path)
-        if name.isEmpty { throw TreeRefusal("\(shown): the name of a file is missing") }
+        if name.isEmpty { throw CommandFailure("\(shown): the name of a file is missing") }
         do throws(Errno) {
             directory = SharedDescriptor(
                 rawValue: try above.withCString { (path) throws(Errno) in
                     try Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory).release()
                 })
-        } catch { throw TreeRefusal("\(shown): \(error.text)") }
+        } catch { throw CommandFailure("\(shown): \(error.text)") }
         guard let present = try? LinuxFiles().open(name, in: directory, followsLink: false) else { return }
-        if !replaces { throw TreeRefusal("\(shown): exists already; --force replaces it") }
+        if !replaces { throw CommandFailure("\(shown): exists already; --force replaces it") }
         guard let status = try? Syscall.statx(present.rawValue), status.isRegular else {
-            throw TreeRefusal("\(shown): only a regular file is replaced")
+            throw CommandFailure("\(shown): only a regular file is replaced")
         }
     }
 
     /// Writes the file, which only its owner may read: it says who may do what.
-    func write(_ bytes: [UInt8]) throws(TreeRefusal) {
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let hidden = Array(".aclfs-report.\(getpid())".utf8)
         do throws(Errno) {
             let place = directory.rawValue
@@ -49,7 +49,8 @@ struct ReportFile {
                 throw error
             }
         } catch {
-            throw TreeRefusal("\(escapedName(path)): \(error == .exist ? "exists already; --force replaces it" : PrivateFile.text(error))")
+            throw CommandFailure(
+                "\(escapedName(path)): \(error == .exist ? "exists already; --force replaces it" : PrivateFile.text(error))")
         }
     }
 

@@ -6,7 +6,7 @@ enum Sandbox: CommandGroup, ListedCommand {
     static let name = "aclfs sandbox"
     static let summary = "profiles, grants, confined commands"
     static let example = "sandbox list"
-    static let commands: [any Command.Type] = [SandboxCheck.self, SandboxList.self, SandboxGrant.self, SandboxRunCommand.self]
+    static var commands: [any Command.Type] { [SandboxCheck.self, SandboxList.self, SandboxGrant.self, SandboxRunCommand.self] }
     static let usage = """
         usage: aclfs sandbox check [--json] [-v] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
                aclfs sandbox list [--json]
@@ -18,7 +18,7 @@ enum Sandbox: CommandGroup, ListedCommand {
 /// `aclfs sandbox grant add|list|remove`.
 enum SandboxGrant: CommandGroup {
     static let name = "aclfs sandbox grant"
-    static let commands: [any Command.Type] = [GrantAdd.self, GrantList.self, GrantRemove.self]
+    static var commands: [any Command.Type] { [GrantAdd.self, GrantList.self, GrantRemove.self] }
     static let usage = """
         usage: aclfs sandbox grant add --bundle ID --read-only|--read-write [--follow] [--expires TIME] PATH ...
                aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]

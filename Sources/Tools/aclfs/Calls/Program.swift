@@ -32,7 +32,7 @@ enum Program {
         case SubjectProgram.word: return SubjectProgram.run(rest)
         // Started by aclfsd.
         case EntitlementsAnswer.word: return EntitlementsCommand.run()
-        case "help" where Usage.command(rest.first) != nil: return help(rest)
+        case "help" where Usage.commands.contains(where: { $0.word == rest.first }): return help(rest)
         case "help", "--help", "-h":
             printLines(Usage.text)
             return 0

@@ -2,7 +2,7 @@ import Commands
 
 /// The commands, and what is said of all of them.
 enum Usage {
-    static let commands = CommandList.all(Mount.self)
+    static var commands: [any ListedCommand.Type] { CommandList.all(Mount.self) }
 
     static var text: String {
         var lines = ["usage: aclfs COMMAND ...", "       aclfs SOURCE MOUNTPOINT [-o OPTIONS]", "", "Commands, each with an example:", ""]
@@ -30,7 +30,7 @@ enum Usage {
           aclfs mount -o ro,audit=denied,audit_log=/var/log/share /srv/back/share /mnt
         """
 
-    static func command(_ word: String?) -> (any ListedCommand.Type)? {
+    static func command(_ word: String) -> (any ListedCommand.Type)? {
         let word = word == "umount" ? "unmount" : word
         return commands.first { $0.word == word }
     }
