@@ -81,6 +81,14 @@ import Testing
         #expect(decide(.chown(uid: nil, gid: 7), file(0, denied), by: caller) == allowed(.chown))
         #expect(decide(.chown(uid: 503, gid: nil), file(owner: 502), by: caller) == allowed(.chown))
         #expect(!decide(.chmod(FileMode(rawValue: 0o600)), file(), by: caller).isAllowed)
+        // Where ownership is ignored it adds nothing, and takes nothing away.
+        var ignored = VolumeState()
+        ignored.ignoresOwnership = true
+        for anybody in [caller, with([])] {
+            for operation in [Operation.chown(uid: 501, gid: nil), .chown(uid: nil, gid: 20)] {
+                #expect(decide(operation, file(flags: .userImmutable), by: anybody, on: ignored).isAllowed, "\(operation)")
+            }
+        }
     }
 
     @Test func theOthersHaveOneUseEach() {

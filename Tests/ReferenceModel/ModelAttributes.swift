@@ -82,7 +82,7 @@ extension Decision {
             rights = ["chown", "check_immutable"]
         } else if groupChanges {
             rights = ["writesecurity", "check_immutable"]
-        } else if (subject.isRoot || has("chown") && subject.uid != node.owner) && namesSomething {
+        } else if (subject.isRoot || has("chown") && subject.uid != node.owner && !skipsOwnershipRules) && namesSomething {
             rights = ["check_immutable"]
         }
         var stage = "implicit"

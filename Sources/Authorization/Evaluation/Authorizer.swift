@@ -65,7 +65,8 @@ extension Inquiry {
             isOwner = ownership(of: object) == .member
             if !isRoot, !isOwner {
                 if operation.changesOwnership {
-                    isRoot = credential.capabilities(over: object).contains(.chown)
+                    // Where ownership is ignored anybody may, and a capability only adds: it brings no check of the flags.
+                    isRoot = !volume.ignoresOwnership && credential.capabilities(over: object).contains(.chown)
                 } else {
                     isOwner = operation.isForOwners && credential.capabilities(over: object).contains(.fowner)
                 }

@@ -13,7 +13,7 @@ struct AttributeTextTests {
         let text = " 0: owner@ allow full_control\n 1: group@ inherited deny read_set\neveryone@ allow modify_set,write_set"
         for (name, isDirectory) in [("file", false), ("directory", true)] {
             let path = fixture.path(name)
-            try isDirectory ? root.must("mkdir", path, "0755", "0") : root.must("create", path, "0644", "0")
+            _ = try isDirectory ? root.must("mkdir", path, "0755", "0") : root.must("create", path, "0644", "0")
             try root.must("setxattr", path, "system.aclfs.acl", text)
             let stored = try ACLAttributeText.parse(unescaped(try root.must("getxattr", path, "system.aclfs.acl")), names: NoNames())
             #expect(stored == ACL(try ACLTextParser.parse(text, names: NoNames(), isDirectory: isDirectory)))
