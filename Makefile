@@ -122,7 +122,7 @@ long_clients: clients
 
 test: lint dependencies clients
 	@$(SWIFT) build --build-tests $(debug_flags)
-	@ACLFS_TEST_LONG=0 Scripts/with-rings Scripts/run-tests .build/test.log $(TEST_TIMEOUT) Scripts/test-side-by-side $(SWIFT)
+	@ACLFS_TEST_LONG=0 Scripts/with-rings Scripts/run-tests .build/test.log $(TEST_TIMEOUT) Scripts/test-side-by-side
 
 # The division of both into parts, and what is quick: Scripts/test-parts.
 test-quick: links citations dependencies
