@@ -79,6 +79,17 @@ struct WorkerTests {
         transport.answer(request)
     }
 
+    /// As `eventually`. A worker in excess parks after a request: one that got no processor for a moment had others serve beside it, and these
+    /// need another request for that.
+    private func settles(_ transport: SocketTransport, _ holds: () -> Bool) -> Bool {
+        eventually {
+            if holds() { return true }
+            transport.send(Request(unique: 2))
+            _ = transport.receive()
+            return false
+        }
+    }
+
     @Test func aHandlerThatSaysItWaitsIsReplaced() {
         let transport = SocketTransport(workers: 2, serve: Self.waitWhereOdd)
         defer { transport.end() }
@@ -99,7 +110,7 @@ struct WorkerTests {
         transport.gate.open()
         #expect(transport.receiveUniques(4) == [11, 13, 15, 17])
         #expect(
-            eventually { transport.counts.parked == 4 && transport.counts.serving == 2 && transport.counts.idle == 2 })
+            settles(transport) { transport.counts.parked == 4 && transport.counts.serving == 2 && transport.counts.idle == 2 })
         #expect(transport.counts.started == 6)
         // And they do not come back for requests that do not wait.
         for unique: UInt64 in 100..<120 { transport.send(Request(unique: unique * 2)) }
@@ -114,7 +125,7 @@ struct WorkerTests {
         #expect(eventually { transport.counts.started == 5 })
         transport.gate.open()
         #expect(transport.receiveUniques(3) == [11, 13, 15])
-        #expect(eventually { transport.counts.parked == 3 })
+        #expect(settles(transport) { transport.counts.parked == 3 })
         transport.gate.shut()
         for unique: UInt64 in [21, 23, 25] { transport.send(Request(unique: unique)) }
         #expect(eventually { transport.counts.parked == 0 && transport.counts.idle == 2 })
@@ -125,7 +136,7 @@ struct WorkerTests {
         transport.gate.open()
         #expect(transport.receiveUniques(4) == [21, 23, 25, 27])
         #expect(
-            eventually { transport.counts.parked == 4 && transport.counts.serving == 2 && transport.counts.idle == 2 })
+            settles(transport) { transport.counts.parked == 4 && transport.counts.serving == 2 && transport.counts.idle == 2 })
     }
 
     /// Not for the same user. For others one more worker comes when all have been busy for long.
@@ -427,7 +438,7 @@ struct WorkerTests {
         #expect(eventually { transport.counts.started == 3 })
         transport.gate.open()
         #expect(transport.receiveUniques(2) == [11, 13])
-        #expect(eventually { transport.counts.parked == 2 })
+        #expect(settles(transport) { transport.counts.parked == 2 })
         transport.stop()
         #expect(transport.join() == 0)
     }
