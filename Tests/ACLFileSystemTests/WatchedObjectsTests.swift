@@ -71,4 +71,32 @@ struct WatchedObjectsTests {
             #expect(watched.isWatched(tree.root.key, sinceBefore: ctime, at: watched.marks))
         }
     }
+
+    /// docs/decisions/0040-directories-between-names.md
+    @Test func aDirectorysStatusIsKeptWhileItIsWatchedAndNothingIsWritten() throws {
+        try withFiles(["a"]) { _ in
+            let watched = WatchedObjects()
+            watched.use(try FileEvents())
+            let status = try Syscall.statx(directory.rawValue)
+            let key = tree.root.key
+            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
+            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "it is not watched")
+            let before = watched.marks
+            _ = try #require(watched.begin(tree.root, directory.rawValue, in: tree, at: 1))
+            watched.keep(status, of: key, in: tree, at: before, 4)
+            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "it was read before the watch began")
+            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
+            #expect(watched.keptStatus(of: key, in: tree, at: 4) == status)
+            #expect(watched.keptStatus(of: key, in: tree, at: 6) == nil, "something was written since")
+            let other = try BackingTree(
+                directory: Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.other", descriptorBudget: 64,
+                report: { _ in })
+            #expect(watched.keptStatus(of: key, in: other, at: 4) == nil, "another tree reads other records")
+            Glibc.usleep(1_050_000)
+            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "a second is the bound")
+            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
+            _ = watched.end(try #require(key.handle))
+            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "an event has ended the watch")
+        }
+    }
 }

@@ -12,8 +12,8 @@ final class ChangeWatch: Sendable {
     private let isStopped = Atomic<Bool>(false)
     /// Milliseconds between two reads: what happens meanwhile comes as few events, and wakes the thread once.
     private static let pause: UInt32 = 2
-    /// Milliseconds after nothing but opens by callers who read. They come one by one, and each wake-up takes a processor from these callers.
-    private static let pauseAfterReads: UInt32 = 10
+    /// Milliseconds after nothing but changes by the daemon, and opens by callers who read. They come one by one, and each wake-up takes a processor from these callers.
+    private static let pauseAfterCallers: UInt32 = 10
     /// Milliseconds after a bump. Each makes every kernel look up its entries anew.
     private static let pauseAfterBump: UInt32 = 20
 
@@ -53,10 +53,10 @@ final class ChangeWatch: Sendable {
         var needsBump = hasOverflown
         var ended = hasOverflown ? watched.takeAll() : []
         let now = SystemTime.monotonic()
-        var areReads = !changes.isEmpty && !hasOverflown
+        var areCallers = !hasOverflown
         for (handle, kinds) in changes {
             if kinds == .opened, isRead(handle, at: now) { continue }
-            areReads = false
+            areCallers = false
             guard let watch = watched.end(handle), kinds != .removed else { continue }
             ended.append(watch)
             if watch.object.kind == .directory, !kinds.isDisjoint(with: [.names, .attributes]) { needsBump = true }
@@ -64,7 +64,7 @@ final class ChangeWatch: Sendable {
         // By the clock's thread, while this one goes on.
         if needsBump { mounts.forEach { $0.cache.requestBump() } }
         for watch in ended { mounts.forEach { $0.invalidateUnwatched(watch.object) } }
-        SystemTime.sleep(milliseconds: needsBump ? Self.pauseAfterBump : areReads ? Self.pauseAfterReads : Self.pause)
+        SystemTime.sleep(milliseconds: needsBump ? Self.pauseAfterBump : areCallers ? Self.pauseAfterCallers : Self.pause)
     }
 
     /// Whether a file was opened by callers who read it without the daemon. The kernel reports that as it reports any other process.

@@ -10,7 +10,7 @@ import Synchronization
 final class WatchedObjects: Sendable {
     /// Bytes of all watched objects: an inode that stays in memory, what the kernel keeps for its events, and an entry of this table.
     static let budget = 64 << 20
-    static let bytesForEach = 1536
+    static let bytesForEach = 1792
     private let capacity: Int
     /// Nanoseconds. A younger watch does not make room for another.
     private static let shortestWatch: UInt64 = 60_000_000_000
@@ -26,6 +26,8 @@ final class WatchedObjects: Sendable {
         /// The first ctime that was read while the object was watched, and the last one that was confirmed. Used under the lock of the shard.
         fileprivate nonisolated(unsafe) var since: Timespec?
         fileprivate nonisolated(unsafe) var ctime: Timespec?
+        /// Of a directory: its status when it was last read, and when; used under the lock of the shard.
+        fileprivate nonisolated(unsafe) var kept: KeptStatus?
         /// When a caller last opened the file for reading without the daemon, in monotonic nanoseconds. Used under the lock of the shard.
         fileprivate nonisolated(unsafe) var lastReader: UInt64 = 0
 
@@ -42,6 +44,17 @@ final class WatchedObjects: Sendable {
             try? events.remove(descriptor.rawValue, isDirectory: object.kind == .directory)
         }
     }
+
+    /// What was read of a directory with the metadata lock held.
+    fileprivate struct KeptStatus {
+        var status: FileStatus
+        /// Monotonic nanoseconds.
+        var time: UInt64
+        /// `ReadWriteLock.writes` of the metadata lock.
+        var writes: UInt64
+    }
+    /// Nanoseconds for which a status is kept.
+    private static let longestKept: UInt64 = 1_000_000_000
 
     private struct Key: Hashable {
         var handle: FileHandle
@@ -152,6 +165,33 @@ final class WatchedObjects: Sendable {
             watch.ctime = ctime
             if watch.since == nil { watch.since = ctime }
             return true
+        }
+    }
+
+    /// The status of a directory as it was read within the last second, since which nobody has changed its owner, mode or record: others would have
+    /// been told of, and callers change them with the metadata lock held for writing. Times, link count and size may be older than the names.
+    /// - Parameters:
+    ///   - tree: that read it.
+    ///   - writes: of the metadata lock, which the caller holds for reading.
+    func keptStatus(of key: ObjectKey, in tree: BackingTree, at writes: UInt64) -> FileStatus? {
+        guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return nil }
+        return shard(of: handle).watches.withLock { watches in
+            guard let watch = watches[Key(handle: handle)], watch.tree === tree, let kept = watch.kept, kept.writes == writes,
+                SystemTime.monotonic() < kept.time + Self.longestKept
+            else { return nil }
+            return kept.status
+        }
+    }
+
+    /// Keeps the status of a directory, if it was read since its watch began.
+    /// - Parameters:
+    ///   - marks: `marks` before it was read.
+    ///   - writes: of the metadata lock, held for reading since then.
+    func keep(_ status: FileStatus, of key: ObjectKey, in tree: BackingTree, at marks: UInt64, _ writes: UInt64) {
+        guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return }
+        shard(of: handle).watches.withLock { watches in
+            guard let watch = watches[Key(handle: handle)], watch.tree === tree, watch.mark <= marks else { return }
+            watch.kept = KeptStatus(status: status, time: SystemTime.monotonic(), writes: writes)
         }
     }
 

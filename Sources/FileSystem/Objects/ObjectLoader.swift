@@ -30,12 +30,38 @@ final class ObjectLoader: Sendable {
     func load(_ node: Node) throws(Errno) -> ObjectState {
         try requireNoGateAbove(node)
         let descriptor = try tree.descriptor(of: node.object)
+        let marks = share.watched.marks
         let status = try Syscall.statx(descriptor.rawValue)
         if status.nlink == 0 { node.object.hasLostNames.store(true, ordering: .relaxed) }
         return ObjectState(
             object: node.object, descriptor: descriptor, status: status,
             facts: try tree.facts(node.object, descriptor, status),
-            location: location(of: node, descriptor, status), node: node, watchesAtLookup: share.watched.marks)
+            location: location(of: node, descriptor, status), node: node, watchesAtLookup: marks)
+    }
+
+    /// Loads a directory in which names are looked up or change. Where the kernel tells of every change of a directory, what decides is not read
+    /// anew for each name (docs/decisions/0040-directories-between-names.md).
+    func loadParent(_ id: NodeID) throws(Errno) -> ObjectState {
+        let node = try node(id)
+        guard let status = share.watched.keptStatus(of: node.object.key, in: tree, at: share.lock.writes),
+            let facts = tree.cachedFacts(node.object, status)
+        else { return try load(node) }
+        try requireNoGateAbove(node)
+        let descriptor = try tree.descriptor(of: node.object)
+        return ObjectState(
+            object: node.object, descriptor: descriptor, status: status, facts: facts, location: location(of: node, descriptor, status),
+            node: node, watchesAtLookup: share.watched.marks, isKept: true)
+    }
+
+    /// Call it after a caller has changed a name in a directory, under the lock under which it was loaded.
+    func noteNameChange(in directory: ObjectState) {
+        if directory.isKept || ThreadMark.isSet { return }
+        // While the kernel tells of every change, the record counts that was read, and is not assumed for another second.
+        guard tree.isCurrent(directory.object, directory.status), share.watched.isWatched(directory.object.key) else {
+            return keepRecord(of: directory)
+        }
+        share.watched.keep(
+            directory.status, of: directory.object.key, in: tree, at: directory.watchesAtLookup, share.lock.writes)
     }
 
     /// Loads an object again after a change by the daemon.

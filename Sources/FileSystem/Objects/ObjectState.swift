@@ -16,6 +16,8 @@ struct ObjectState {
     var node: Node?
     /// `WatchedObjects.marks` before names in this directory were looked up.
     var watchesAtLookup: UInt64 = 0
+    /// The status of a directory was kept (`ObjectLoader.loadParent`): its times, link count and size may be older than the names in it.
+    var isKept = false
     /// Of a file that was just created: a descriptor for reading and writing.
     var opened: SharedDescriptor?
 

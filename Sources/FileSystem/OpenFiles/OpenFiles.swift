@@ -34,6 +34,8 @@ final class OpenFiles: Sendable {
     private let synchronous: SynchronousRule
     private let report: @Sendable (String) -> Void
     private let hasReportedBusy = Atomic<Bool>(false)
+    /// Until then the root's file system is not asked for its free space again, in monotonic nanoseconds.
+    private let roomyUntil = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - mounts: of the backing tree.
@@ -224,7 +226,7 @@ extension OpenFiles {
             // After fcntl(2) has cleared O_APPEND, the backing file would still have it. It knows nothing of this mount's `sync`.
             mustReachDaemon: writes
                 && (intent.contains(.append) || synchronous.coversWrites || keepsSetID
-                    || caller.uid == 0 && mayNeedReserve(object.descriptor)),
+                    || caller.uid == 0 && mayNeedReserve(object)),
             mustNotBeMapped: isAppendOnly, isMappable: writes && intent.contains(.read),
             // OPEN for execution has neither mode, and reads.
             reads: intent.contains(.read) || !writes, writes: writes, user: caller.uid, mayRetry: mayRetry)
@@ -232,11 +234,13 @@ extension OpenFiles {
 
     /// Whether a write of root's may need the blocks that are reserved for root. A backing id has one credential for all callers, and
     /// that credential may not use them. So when free space runs out, root's writes go through the daemon (decision 14).
-    private func mayNeedReserve(_ descriptor: SharedDescriptor) -> Bool {
-        guard FileSystemUser.restrictedID != nil, let status = try? Syscall.fstatvfs(descriptor.rawValue),
-            status.bfree > status.bavail
-        else { return false }
-        return status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue < nearReserve
+    private func mayNeedReserve(_ object: ObjectState) -> Bool {
+        let isOnRoot = object.status.device == tree.root.key.device
+        if FileSystemUser.restrictedID == nil || isOnRoot && SystemTime.monotonic() < roomyUntil.load(ordering: .relaxed) { return false }
+        guard let status = try? Syscall.fstatvfs(object.descriptor.rawValue) else { return false }
+        let free = status.bavail.multipliedReportingOverflow(by: max(status.frsize, 1)).partialValue
+        if isOnRoot, free >= 2 * nearReserve { roomyUntil.store(SystemTime.monotonic() + 100_000_000, ordering: .relaxed) }
+        return status.bfree > status.bavail && free < nearReserve
     }
 
     /// Joins the data path that the object's handles share.

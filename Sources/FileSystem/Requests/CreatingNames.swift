@@ -21,13 +21,22 @@ enum NewObject {
         }
     }
 
-    /// Type bits and permissions of the call that creates it. Its own mode comes last.
-    fileprivate var firstMode: UInt32 {
+    /// Type bits and permissions of the call that creates it, until owner and record are its own: no access for others.
+    fileprivate var closedMode: UInt32 {
         switch self {
         case .file, .special: kind.typeBits | 0o600
         case .directory: kind.typeBits | 0o700
         case .symlink: kind.typeBits | 0o777
         }
+    }
+
+    /// Type bits and permissions of the call that creates it. If no record says more, and the group may do what others may, these are the final
+    /// ones: whoever owns the object and whichever group it has meanwhile, nobody has more rights than in the end.
+    fileprivate func firstMode(_ facts: ObjectFacts) -> UInt32 {
+        let mode = UInt32(facts.mode.rawValue)
+        let isSimple = facts.rare == nil && facts.flags.isEmpty && mode & 0o7000 == 0 && mode >> 3 & 7 == mode & 7
+        if case .symlink = self { return closedMode }
+        return isSimple ? kind.typeBits | mode : closedMode
     }
 }
 
@@ -42,12 +51,12 @@ extension NameOperations {
     private func makeLocked(
         _ new: NewObject, _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> Entry {
-        let directory = try loader.load(parent)
+        let directory = try loader.loadParent(parent)
         let made = try create(new, name, in: directory, mode: mode, caller)
         return kernel.makeEntry(made, named: name, below: directory)
     }
 
-    /// Creates an object in four steps after the decision: the object without access for others, its record, its owner, its mode.
+    /// Creates an object in up to four steps after the decision: the object with no more access than in the end, its record, its owner, its mode.
     ///
     /// The kernel holds the directory's lock meanwhile. After a crash at any point, only root has access (invariant I6): the owner is an
     /// unused id, or root if root creates it. A note lets the next mount remove an incomplete object
@@ -59,7 +68,7 @@ extension NameOperations {
         let made = try allocateBlocks(for: caller) { () throws(Errno) in
             try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
         }
-        loader.keepRecord(of: parent)
+        loader.noteNameChange(in: parent)
         kernel.invalidateNameElsewhere(in: parent, nil)
         return made
     }
@@ -68,15 +77,25 @@ extension NameOperations {
         _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
     ) throws(Errno) -> ObjectState {
         // The note stays until the object is complete, or removed again.
-        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode, owner: facts.owner, byRoot: byRoot)
+        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode(facts), owner: facts.owner, byRoot: byRoot)
         var isLeft = false
         defer { if let note, !isLeft { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
-        let opened = try place(new, name, in: directory)
+        let opened = try place(new, facts, name, in: directory)
         do throws(Errno) {
             let descriptor = if let opened { opened } else { try openCreated(name, in: directory) }
-            let stored = try finish(descriptor.rawValue, facts, in: parent)
-            let found = try adopt(descriptor, new.kind, stored, name, in: directory)
+            // Root's file-system user made it, with the daemon's group.
+            let isOwned = byRoot && facts.owner == 0 && facts.group == 0 && FileSystemUser.restrictedID != nil
+            let hasMode = new.firstMode(facts) & 0o7777 == UInt32(facts.mode.rawValue)
+            let stored = try finish(descriptor.rawValue, facts, setsOwner: !isOwned, setsMode: !hasMode, in: parent)
+            var found = try adopt(descriptor, new.kind, stored, name, in: directory)
+            // The directory may give its group or a bit, and a default ACL takes some.
+            let lacksOwner = isOwned && (found.status.uid, found.status.gid) != (0, 0)
+            let lacksMode = hasMode && new.kind != .symlink && found.status.mode & 0o7777 != UInt32(facts.mode.rawValue)
+            if lacksOwner || lacksMode {
+                _ = try finish(descriptor.rawValue, facts, setsOwner: lacksOwner, setsMode: true, in: parent)
+                found = try adopt(descriptor, new.kind, stored, name, in: directory)
+            }
             var made = ObjectState(
                 object: found.object, descriptor: found.descriptor, status: found.status,
                 facts: asStored(facts, stored, found.status), location: parent.location.below(name))
@@ -98,22 +117,25 @@ extension NameOperations {
             (present.device, present.inode) == (made.status.device, made.status.inode),
             (try? Syscall.unlinkat(directory, name, flags: 0)) != nil
         else { return }
-        loader.keepRecord(of: parent)
+        loader.noteNameChange(in: parent)
         kernel.mounts.recordRemoval(of: made, name, from: parent)
         kernel.invalidateNameElsewhere(in: parent, made.object)
     }
 
     /// - Returns: of a file, what it was made with.
-    private func place(_ new: NewObject, _ name: UnsafePointer<CChar>, in directory: Int32) throws(Errno) -> SharedDescriptor? {
+    private func place(
+        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in directory: Int32
+    ) throws(Errno) -> SharedDescriptor? {
+        let mode = new.firstMode(facts)
         switch new {
         case .file:
             return SharedDescriptor(
                 try Syscall.openat(
                     directory, name,
-                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: 0o600))
-        case .directory: try Syscall.mkdirat(directory, name, mode: 0o700)
+                    OpenFlag.create | OpenFlag.exclusive | OpenFlag.readWrite | OpenFlag.noFollow, mode: mode & 0o777))
+        case .directory: try Syscall.mkdirat(directory, name, mode: mode & 0o777)
         case .symlink(let target): try Syscall.symlinkat(target: target, directory, name)
-        case .special(let kind, let device): try Syscall.mknodat(directory, name, mode: kind.typeBits | 0o600, device: device)
+        case .special(_, let device): try Syscall.mknodat(directory, name, mode: mode, device: device)
         }
         return nil
     }
@@ -132,7 +154,7 @@ extension NameOperations {
             let descriptor = SharedDescriptor(
                 try Syscall.openat(
                     parent.descriptor.rawValue, ".", OpenFlag.temporaryFile | OpenFlag.readWrite, mode: 0o600))
-            _ = try finish(descriptor.rawValue, facts, in: parent)
+            _ = try finish(descriptor.rawValue, facts, setsOwner: true, setsMode: true, in: parent)
             return descriptor
         }
     }
@@ -171,17 +193,22 @@ extension NameOperations {
     }
 
     /// Stores record, owner and mode.
+    /// - Parameters:
+    ///   - setsOwner: the object was not made by its owner.
+    ///   - setsMode: the object was not made with its mode.
     /// - Returns: what is stored with the object now.
-    private func finish(_ descriptor: Int32, _ facts: ObjectFacts, in parent: ObjectState) throws(Errno) -> StoredFacts {
+    private func finish(
+        _ descriptor: Int32, _ facts: ObjectFacts, setsOwner: Bool, setsMode: Bool, in parent: ObjectState
+    ) throws(Errno) -> StoredFacts {
         let record = MetadataRecord(flags: facts.flags, groupGUID: facts.groupGUID, acl: facts.acl)
         if !record.isEmpty { try loader.tree.write(record, toNew: facts.kind, descriptor) }
-        do { try changeOwner(descriptor, uid: facts.owner, gid: facts.group) } catch {
+        do throws(Errno) { if setsOwner { try changeOwner(descriptor, uid: facts.owner, gid: facts.group) } } catch {
             // A server may store what it refuses, and then refuse the removal (`storesNotAnID`).
             if loader.tree.hasSharedFileSystem { try? Syscall.fchown(descriptor, uid: FileSystemUser.owner, gid: 0) }
             throw error
         }
         // The kernel's FAT refuses modes that it cannot store, which are most.
-        if facts.kind != .symlink, !loader.tree.keepsFormatBits(on: parent.status.device) {
+        if setsMode, facts.kind != .symlink, !loader.tree.keepsFormatBits(on: parent.status.device) {
             try Syscall.fchmod(descriptor, mode: UInt32(facts.mode.rawValue))
         }
         return loader.tree.stored(record, withNew: facts, descriptor, in: parent.object, parent.descriptor, parent.status)
@@ -190,7 +217,7 @@ extension NameOperations {
     /// Sets the owner of a new object. An ordinary user's daemon cannot do that: the object stays that user's. Neither can a file system without
     /// owners, and where ownership is ignored that changes no decision.
     func changeOwner(_ descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
-        do { try Syscall.fchown(descriptor, uid: uid, gid: gid) } catch {
+        do { try Syscall.fchown(new: descriptor, uid: uid, gid: gid) } catch {
             if error != .perm || runsAsRoot && !judge.volume.ignoresOwnership { throw error }
         }
     }

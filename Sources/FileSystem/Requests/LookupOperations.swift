@@ -28,7 +28,7 @@ extension LookupOperations {
     private func lookupLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, _ awaited: Node?, _ caller: Caller
     ) throws(Errno) -> LookupAnswer {
-        var directory = try loader.load(parent)
+        var directory = try loader.loadParent(parent)
         try loader.requireOpenGate(of: directory.object)
         kernel.watchNames(of: &directory)
         do throws(Errno) {

@@ -46,7 +46,7 @@ extension NameOperations {
     private func performRemove(_ lent: LentName, directory isDirectory: Bool, _ caller: Caller) throws(Errno) {
         let name = lent.characters
         try share.withNamesHeld { () throws(Errno) in
-            let directory = try loader.load(lent.parent)
+            let directory = try loader.loadParent(lent.parent)
             let object = try loader.child(name, of: directory)
             if isDirectory { try loader.requireOpenGate(of: object.object) }
             if directory.isOvermounted { throw .noent }
@@ -58,7 +58,7 @@ extension NameOperations {
                 try Syscall.unlinkat(
                     directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
             }
-            loader.keepRecord(of: directory)
+            loader.noteNameChange(in: directory)
             kernel.mounts.recordRemoval(of: object, name, from: directory)
             kernel.invalidateNameElsewhere(in: directory, object.object)
         }

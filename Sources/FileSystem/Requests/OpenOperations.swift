@@ -171,7 +171,7 @@ extension OpenOperations {
     private func createAndOpenLocked(
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, _ caller: Caller
     ) throws(Errno) -> (Entry, Opening?) {
-        let directory = try loader.load(parent)
+        let directory = try loader.loadParent(parent)
         // Before the object is created, so that a refusal leaves nothing behind.
         let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
         let made: ObjectState

@@ -1,12 +1,9 @@
 #include "internal.h"
 
 #include <errno.h>
-#include <linux/capability.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 /* A notification is a reply without a request: unique is 0, and error is its code. */
 static int notify(aclfs_fuse_session *session, enum wire_notification code, struct iovec *iov, int count)
@@ -43,27 +40,11 @@ int aclfs_fuse_notify_epoch(aclfs_fuse_session *session)
 	return notify(session, WIRE_NOTIFY_INC_EPOCH, iov, 1);
 }
 
-/*
- * The kernel writes to the file with the current privileges of this thread. Without CAP_FSETID the backing file
- * system clears set-id bits by itself, also those from another mount that this kernel has not read.
- */
 int aclfs_fuse_backing_open(aclfs_fuse_session *session, int descriptor)
 {
 	struct wire_backing_map map = { .fd = descriptor };
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct before[_LINUX_CAPABILITY_U32S_3], without[_LINUX_CAPABILITY_U32S_3];
-	if (syscall(SYS_capget, &header, before))
-		return -errno;
-	memcpy(without, before, sizeof without);
-	without[CAP_TO_INDEX(CAP_FSETID)].effective &= ~CAP_TO_MASK(CAP_FSETID);
-	if (syscall(SYS_capset, &header, without))
-		return -errno;
 	int id = ioctl(session->device, WIRE_IOC_BACKING_OPEN, &map);
-	int error = errno;
-	/* The capability is still permitted. */
-	if (syscall(SYS_capset, &header, before))
-		abort();
-	return id < 0 ? -error : id;
+	return id < 0 ? -errno : id;
 }
 
 int aclfs_fuse_backing_close(aclfs_fuse_session *session, int32_t backing_id)

@@ -1,4 +1,5 @@
 import CFuseShim
+import LinuxSystem
 
 /// Invalidates the kernel's caches. Each function returns an errno, or 0. ENOENT: the kernel does not know the
 /// object. ENOSYS: it lacks the notification.
@@ -39,9 +40,13 @@ public struct Notifier: Sendable {
     }
 
     /// Registers a backing file descriptor for passthrough; O_PATH is enough.
+    ///
+    /// The kernel writes to the file with the present privileges of this thread. Without CAP_FSETID the backing file system clears set-id
+    /// bits by itself, also those from another mount that this kernel has not read.
     /// - Returns: the backing id (> 0), or -errno.
     public func openBacking(_ descriptor: Int32) -> Int32 {
-        aclfs_fuse_backing_open(channel.raw, descriptor)
+        do { try Syscall.lowerSetIDCapability() } catch { return -error.rawValue }
+        return aclfs_fuse_backing_open(channel.raw, descriptor)
     }
 
     /// Removes a backing id.

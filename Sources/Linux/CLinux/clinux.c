@@ -1,6 +1,7 @@
 #include "clinux.h"
 
 #include "procfd.h"
+#include "setid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +169,7 @@ int64_t aclfs_readlinkat(int32_t dir, const char *name, void *buffer, uint64_t s
 #define SYS_fchmodat2 452
 #endif
 int32_t aclfs_chmod(int32_t fd, uint32_t mode) {
+  if (mode & S_ISGID) hold_set_id();
   if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return 0;
   if (errno != ENOSYS) return -errno;
   /* Before fchmodat2 some file systems changed the mode of a symlink and reported an error: ask first. */
@@ -177,6 +179,10 @@ int32_t aclfs_chmod(int32_t fd, uint32_t mode) {
   return ANSWER(chmod(aclfs_proc_path(fd).text, mode));
 }
 int32_t aclfs_chown(int32_t fd, uint32_t uid, uint32_t gid) {
+  hold_set_id();
+  return aclfs_chown_new(fd, uid, gid);
+}
+int32_t aclfs_chown_new(int32_t fd, uint32_t uid, uint32_t gid) {
   return ANSWER(fchownat(fd, "", uid, gid, AT_EMPTY_PATH));
 }
 int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec) {
@@ -187,9 +193,16 @@ int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec) {
   return ANSWER(utimensat(AT_FDCWD, aclfs_proc_path(fd).text, times, 0));
 }
 
-int32_t aclfs_ftruncate(int32_t fd, int64_t size) { return ANSWER(ftruncate(fd, size)); }
-int32_t aclfs_truncate(int32_t fd, int64_t size) { return ANSWER(truncate(aclfs_proc_path(fd).text, size)); }
+int32_t aclfs_ftruncate(int32_t fd, int64_t size) {
+  hold_set_id();
+  return ANSWER(ftruncate(fd, size));
+}
+int32_t aclfs_truncate(int32_t fd, int64_t size) {
+  hold_set_id();
+  return ANSWER(truncate(aclfs_proc_path(fd).text, size));
+}
 int32_t aclfs_fallocate(int32_t fd, int32_t mode, int64_t offset, int64_t length) {
+  hold_set_id();
   return ANSWER(fallocate(fd, mode, offset, length));
 }
 int32_t aclfs_drop_cached(int32_t fd, int64_t offset, int64_t length) {
@@ -205,11 +218,16 @@ int64_t aclfs_pread(int32_t fd, void *buffer, uint64_t size, int64_t offset) {
   return answer(pread(fd, buffer, size, offset));
 }
 int64_t aclfs_pwrite(int32_t fd, const void *buffer, uint64_t size, int64_t offset) {
+  hold_set_id();
   return answer(pwrite(fd, buffer, size, offset));
 }
 int64_t aclfs_read(int32_t fd, void *buffer, uint64_t size) { return answer(read(fd, buffer, size)); }
-int64_t aclfs_write(int32_t fd, const void *buffer, uint64_t size) { return answer(write(fd, buffer, size)); }
+int64_t aclfs_write(int32_t fd, const void *buffer, uint64_t size) {
+  hold_set_id();
+  return answer(write(fd, buffer, size));
+}
 int64_t aclfs_copy_file_range(int32_t in, int64_t in_offset, int32_t out, int64_t out_offset, uint64_t length) {
+  hold_set_id();
   off_t from = in_offset, to = out_offset;
   return answer(copy_file_range(in, &from, out, &to, length, 0));
 }
@@ -263,18 +281,27 @@ int64_t aclfs_getxattrat(int32_t dir, const char *at, const char *name, void *va
   } arguments = {.value = (uint64_t)(uintptr_t)value, .size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size};
   return answer(syscall(SYS_getxattrat, dir, at, AT_SYMLINK_NOFOLLOW, name, &arguments, sizeof arguments));
 }
+/* A list sets the mode, too. */
+static void hold_set_id_for(const char *name) {
+  if (strcmp(name, "system.posix_acl_access") == 0) hold_set_id();
+}
+
 int32_t aclfs_fsetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
+  hold_set_id_for(name);
   return ANSWER(fsetxattr(fd, name, value, size, flags));
 }
 int32_t aclfs_psetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
+  hold_set_id_for(name);
   int64_t result = aclfs_proc_xattr(SYS_setxattrat, fd, name, (void *)value, size, flags);
   return result == -ENOSYS ? ANSWER(setxattr(aclfs_proc_path(fd).text, name, value, size, flags)) : (int32_t)result;
 }
 int32_t aclfs_dsetxattr(int32_t fd, const char *name, const void *value, uint64_t size, int32_t flags) {
+  hold_set_id_for(name);
   int64_t result = aclfs_xattr_at(SYS_setxattrat, fd, ".", name, (void *)value, size, flags);
   return result == -ENOSYS || result == -EACCES ? aclfs_psetxattr(fd, name, value, size, flags) : (int32_t)result;
 }
 int32_t aclfs_lsetxattr(const char *path, const char *name, const void *value, uint64_t size, int32_t flags) {
+  hold_set_id_for(name);
   return ANSWER(lsetxattr(path, name, value, size, flags));
 }
 int64_t aclfs_flistxattr(int32_t fd, void *list, uint64_t size) { return answer(flistxattr(fd, list, size)); }

@@ -1,8 +1,10 @@
 #include "clinux.h"
+#include "setid.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -47,6 +49,48 @@ int32_t aclfs_keep_capabilities(void) {
   if (bits < 0) return -errno;
   if (bits & SECBIT_NO_SETUID_FIXUP) return 0;
   return prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* Set-id bits outlive a change of the file only if the thread that makes it has CAP_FSETID. Its threads have it, except from the
+ * registration of a backing file until the next call that may need it: in between are few others, and each change costs a call. */
+_Thread_local int aclfs_set_id_state = aclfs_SET_ID_UNKNOWN;
+static _Thread_local struct __user_cap_data_struct own_sets[_LINUX_CAPABILITY_U32S_3];
+static _Atomic int is_ever_lowered;
+
+/* A new thread has what the one had that started it. */
+static int learn_sets(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  if (syscall(SYS_capget, &header, own_sets) < 0) return errno;
+  struct __user_cap_data_struct *half = &own_sets[CAP_TO_INDEX(CAP_FSETID)];
+  aclfs_set_id_state = half->effective & CAP_TO_MASK(CAP_FSETID) ? aclfs_SET_ID_HELD : aclfs_SET_ID_LOWERED;
+  return 0;
+}
+
+static int set_effective(int holds) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct *half = &own_sets[CAP_TO_INDEX(CAP_FSETID)];
+  uint32_t bit = CAP_TO_MASK(CAP_FSETID), before = half->effective;
+  half->effective = holds ? before | (half->permitted & bit) : before & ~bit;
+  if (half->effective != before && syscall(SYS_capset, &header, own_sets) < 0) {
+    half->effective = before;
+    return errno;
+  }
+  aclfs_set_id_state = holds ? aclfs_SET_ID_HELD : aclfs_SET_ID_LOWERED;
+  return 0;
+}
+
+int32_t aclfs_lower_set_id(void) {
+  if (aclfs_set_id_state == aclfs_SET_ID_LOWERED) return 0;
+  is_ever_lowered = 1;
+  int error = aclfs_set_id_state == aclfs_SET_ID_UNKNOWN ? learn_sets() : 0;
+  return -(error != 0 ? error : set_effective(0));
+}
+
+/* If it fails for lack of memory, bits are cleared that root keeps otherwise. */
+void aclfs_raise_set_id(void) {
+  if (!is_ever_lowered) return;
+  if (aclfs_set_id_state == aclfs_SET_ID_UNKNOWN && learn_sets() != 0) return;
+  if (aclfs_set_id_state == aclfs_SET_ID_LOWERED) (void)set_effective(1);
 }
 
 uint32_t aclfs_setfsuid(uint32_t uid) { return (uint32_t)syscall(SYS_setfsuid, uid); }

@@ -35,6 +35,45 @@ struct SetIDTests {
         #expect(status.st_mode & 0o6000 == 0)
     }
 
+    /// The threads of the daemon give up CAP_FSETID when they register a file for passthrough. Whatever they do next for root, root's changes leave the
+    /// bits.
+    @Test(arguments: ["cache=auto", "passthrough=off"])
+    func rootKeepsThemBetweenCreationsOfOthers(_ options: String) throws {
+        let fixture = try MountFixture(options: options)
+        let (root, alice) = (try ActingProcess(.root), try ActingProcess(.alice))
+        try root.must("mkdir", fixture.path("d"), "0777")
+        try root.must("chmod", fixture.path("d"), "0777")
+        try root.must("create", fixture.path("tool"), "0644", "0")
+        try root.must("chown", fixture.path("tool"), "501", "4242")
+        let tool = fixture.path("tool")
+        let changes: [[String]] = [
+            ["chmod", tool, "06755"], ["truncate", tool, "100"], ["hold", "1", tool, String(O_WRONLY), "0"], ["pwrite", "1", "50", "x"],
+            ["fallocate", "1", "0", "0", "4096"], ["ftruncate", "1", "7"], ["close", "1"],
+            ["setxattr", tool, "user.note", "x"], ["utimes", tool, "1", "1"], ["chmod", tool, "06750"], ["chmod", tool, "06755"],
+        ]
+        for change in changes {
+            for number in 0..<12 {
+                try alice.must("create", fixture.path("d/\(number)"), "0644")
+                try alice.must("unlink", fixture.path("d/\(number)"))
+            }
+            let result = try root.call(change)
+            #expect(result.isOK, "\(change): \(result)")
+            var status = stat()
+            #expect(lstat(tool, &status) == 0)
+            #expect(status.st_mode & 0o6000 == 0o6000, "\(change): \(String(status.st_mode, radix: 8))")
+        }
+        // And others' writes still take them.
+        try root.must("chmod", tool, "06777")
+        for handle in ["2", "3"] {
+            try alice.must("create", fixture.path("d/\(handle)"), "0644")
+            try alice.must("hold", handle, tool, String(O_WRONLY), "0")
+            try alice.must("pwrite", handle, "0", "y")
+        }
+        var status = stat()
+        #expect(lstat(fixture.backing + "/tool", &status) == 0)
+        #expect(status.st_mode & 0o6000 == 0)
+    }
+
     /// docs/reference/authorization.md Q1: where ownership does not count no set-id bit is stored, by whatever call, and none is honoured.
     @Test(arguments: ["noowners", "noowners,nogrpid", "noowners,kernel_features=-killpriv2"])
     func ignoredOwnershipStoresNoSetID(_ options: String) throws {

@@ -92,6 +92,69 @@ struct ChangesElsewhereTests {
         )
     }
 
+    /// What decides about names in a busy directory is not read anew for each of them (docs/decisions/0040-directories-between-names.md). A change through
+    /// a mount counts for the next call, one behind the mounts a moment later.
+    @Test(arguments: [false, true])
+    func aChangeOfABusyDirectoryCounts(_ isThroughAnotherMount: Bool) throws {
+        let fixture = try MountFixture()
+        var changed = fixture.path("d")
+        if isThroughAnotherMount {
+            let other = fixture.top + "/other"
+            mkdir(other, 0o755)
+            try fixture.mount(at: other)
+            changed = other + "/d"
+        }
+        let root = try ActingProcess(.root)
+        let (alice, bob) = (try ActingProcess(.alice), try ActingProcess(.bob))
+        try root.must("mkdir", fixture.path("d"), "0777")
+        try root.must("chmod", fixture.path("d"), "0777")
+        func keepBusy() throws {
+            for number in 0..<30 {
+                for (process, name) in [(alice, "a"), (bob, "b")] {
+                    try process.must("create", fixture.path("d/\(name)\(number)"), "0644")
+                    try process.must("unlink", fixture.path("d/\(name)\(number)"))
+                }
+            }
+        }
+        for round in 0..<(MountTesting.isLong ? 200 : 10) {
+            for (index, change) in [
+                ["chmod", changed, "0755"], ["setxattr", changed, "system.aclfs.acl", "user:#501 deny add_file"],
+                ["setxattr", changed, "system.aclfs.flags", "uchg"],
+            ].enumerated() {
+                try keepBusy()
+                try root.must(change)
+                #expect(try !alice.call("create", fixture.path("d/refused"), "0644").isOK, "\(round) \(change)")
+                let undone = [
+                    ["chmod", changed, "0777"], ["removexattr", changed, "system.aclfs.acl"],
+                    ["setxattr", changed, "system.aclfs.flags", ""],
+                ]
+                try root.must(undone[index])
+                try alice.must("create", fixture.path("d/granted"), "0644")
+                try alice.must("unlink", fixture.path("d/granted"))
+            }
+        }
+        // Behind the mounts: by mode, and by record.
+        try WatchedMount.must("mkdir closed", in: fixture)
+        try root.must("setxattr", fixture.path("closed"), "system.aclfs.acl", "user:#501 deny add_file")
+        for script in ["chmod 755 d", "getfattr -d -m trusted.aclfs -e hex closed | sed s/closed/d/ | setfattr --restore=-"] {
+            try keepBusy()
+            try WatchedMount.must(script, in: fixture)
+            let from = ContinuousClock.now
+            let isRefused = try eventually(within: 5) {
+                if try alice.call("create", fixture.path("d/late"), "0644").isOK {
+                    try alice.must("unlink", fixture.path("d/late"))
+                    return false
+                }
+                return true
+            }
+            #expect(isRefused, "\(script)")
+            #expect(ContinuousClock.now - from < .milliseconds(1500), "\(script): a second is the bound where nothing tells of changes")
+            try WatchedMount.must("chmod 777 d; setfattr -x trusted.aclfs d 2>/dev/null || true", in: fixture)
+            #expect(eventually(within: 5) { (try? alice.call("create", fixture.path("d/again"), "0644").isOK) == true })
+            try alice.must("unlink", fixture.path("d/again"))
+        }
+    }
+
     /// A file that somebody has open for writing may change without an event.
     @Test(.enabled(if: mayWatch))
     func anOpenWriterKeepsAFileFromRest() throws {

@@ -21,6 +21,11 @@ extension BackingTree {
         return try facts(found.object, found.descriptor, found.status)
     }
 
+    /// The same without a call; nil if the facts of this status are not cached.
+    public func cachedFacts(_ object: BackingObject, _ status: FileStatus) -> ObjectFacts? {
+        cache.record(of: object, at: status.ctime).map { facts(status, $0) }
+    }
+
     private func facts(_ status: FileStatus, _ stored: StoredFacts) -> ObjectFacts {
         ObjectFacts(
             kind: ObjectKind(typeBits: status.mode), owner: status.uid, group: status.gid,

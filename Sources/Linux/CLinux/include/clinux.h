@@ -143,6 +143,8 @@ int32_t aclfs_renameat2(int32_t dir, const char *name, int32_t new_dir, const ch
 int64_t aclfs_readlinkat(int32_t dir, const char *name, void *_Nullable buffer, uint64_t size);
 int32_t aclfs_chmod(int32_t fd, uint32_t mode);
 int32_t aclfs_chown(int32_t fd, uint32_t uid, uint32_t gid);
+/* Of an object that has no set-id bits, as one that was just made. */
+int32_t aclfs_chown_new(int32_t fd, uint32_t uid, uint32_t gid);
 /* atime and mtime, as for utimensat(2), with UTIME_NOW and UTIME_OMIT. */
 int32_t aclfs_utimens(int32_t fd, const int64_t *sec, const int64_t *nsec);
 static const int64_t aclfs_UTIME_NOW = 0x3fffffff;
@@ -359,6 +361,8 @@ int32_t aclfs_keep_capabilities(void);
 /* Sets the user id for file systems and returns the one before. It does not report errors: call it again with
  * UINT32_MAX, which changes nothing. */
 uint32_t aclfs_setfsuid(uint32_t uid);
+/* Gives up CAP_FSETID until the next call that may need it. It changes nothing for who lacks it. */
+int32_t aclfs_lower_set_id(void);
 /* Leaves all supplementary groups. */
 int32_t aclfs_leave_groups(void);
 /* Takes on another identity: supplementary groups, then group ids, then user ids; the saved ids are the effective ones. */

@@ -198,6 +198,11 @@ extension Syscall {
         try repeating { aclfs_chown(descriptor, uid, gid) }
     }
 
+    /// The same for an object without set-id bits, as one that was just made.
+    public static func fchown(new descriptor: Int32, uid: UInt32, gid: UInt32) throws(Errno) {
+        try repeating { aclfs_chown_new(descriptor, uid, gid) }
+    }
+
     /// Sets the times of the object of any descriptor.
     public static func utimens(
         _ descriptor: Int32, access: TimeSetting, modification: TimeSetting

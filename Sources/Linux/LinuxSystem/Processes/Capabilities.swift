@@ -20,4 +20,8 @@ extension Syscall {
     public static func dropCapability(_ capability: Int32) throws(Errno) {
         try value(aclfs_drop_capability(capability))
     }
+
+    /// Gives up CAP_FSETID of the calling thread until its next call that may need it (`setid.h`).
+    /// - Throws: an errno of capset(2).
+    public static func lowerSetIDCapability() throws(Errno) { try value(aclfs_lower_set_id()) }
 }

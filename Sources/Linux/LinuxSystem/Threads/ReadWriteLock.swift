@@ -1,10 +1,12 @@
 import CLinux
+import Synchronization
 
 /// A lock for many readers or one writer, in turns (docs/internals/architecture.md "Locks"): a reader waits for one writer at most, and a writer for
 /// those that wait already. A waiting writer precedes new readers, so a thread must not acquire the lock twice.
 // Unchecked: the pointer never changes after init, and threads may share its target.
 public final class ReadWriteLock: @unchecked Sendable {
     private let lock: OpaquePointer
+    private let turns = Atomic<UInt64>(0)
 
     public init() {
         guard let lock = aclfs_rwlock_new() else { fatalError("no memory for a lock") }
@@ -12,6 +14,19 @@ public final class ReadWriteLock: @unchecked Sendable {
     }
 
     deinit { aclfs_rwlock_free(lock) }
+
+    /// A number that differs before, during and after each time that the lock is held for writing. With the lock held for reading it is constant.
+    public var writes: UInt64 { turns.load(ordering: .acquiring) }
+
+    private func beginWriting() {
+        aclfs_rwlock_write(lock)
+        turns.add(1, ordering: .releasing)
+    }
+
+    private func endWriting() {
+        turns.add(1, ordering: .releasing)
+        aclfs_rwlock_write_end(lock)
+    }
 
     /// Calls `body` with the lock held for reading.
     public func withReadLock<Result: ~Copyable, Failure: Error>(
@@ -26,8 +41,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        aclfs_rwlock_write(lock)
-        defer { aclfs_rwlock_write_end(lock) }
+        beginWriting()
+        defer { endWriting() }
         return try body()
     }
 
@@ -44,8 +59,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func releasingWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        aclfs_rwlock_write_end(lock)
-        defer { aclfs_rwlock_write(lock) }
+        endWriting()
+        defer { beginWriting() }
         return try body()
     }
 }
