@@ -30,6 +30,12 @@ struct WorkBeforeLockTests {
         let (tree, scene, name) = try file(below: names)
         // Without the second flag it would depend on these directories whether anything changes, and so whether a right is needed.
         let value = Array("uchg,nodump".utf8)
+        // What is assumed of a new object is read again a second later, so it is read now.
+        try tree.share.lock.withReadLock { () throws(Errno) in
+            let object = try tree.fileSystem.loader.load(scene[name])
+            try Syscall.fchmod(object.descriptor.rawValue, mode: object.status.mode & 0o7777)
+            _ = try tree.fileSystem.loader.load(scene[name])
+        }
         var error: Errno?
         let (_, faults) = Faults.with(.none) {
             do throws(Errno) {

@@ -50,7 +50,7 @@ final class WatchedObjects: Sendable {
         var status: FileStatus
         /// Monotonic nanoseconds.
         var time: UInt64
-        /// `ReadWriteLock.writes` of the metadata lock.
+        /// `ReadWriteLock.writesAfter` of the metadata lock.
         var writes: UInt64
     }
     /// Nanoseconds for which a status is kept.
@@ -172,7 +172,7 @@ final class WatchedObjects: Sendable {
     /// been told of, and callers change them with the metadata lock held for writing. Times, link count and size may be older than the names.
     /// - Parameters:
     ///   - tree: that read it.
-    ///   - writes: of the metadata lock, which the caller holds for reading.
+    ///   - writes: `writesBefore` of the metadata lock, which the caller holds.
     func keptStatus(of key: ObjectKey, in tree: BackingTree, at writes: UInt64) -> FileStatus? {
         guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return nil }
         return shard(of: handle).watches.withLock { watches in
@@ -186,7 +186,7 @@ final class WatchedObjects: Sendable {
     /// Keeps the status of a directory, if it was read since its watch began.
     /// - Parameters:
     ///   - marks: `marks` before it was read.
-    ///   - writes: of the metadata lock, held for reading since then.
+    ///   - writes: `writesAfter` of the metadata lock, held since then.
     func keep(_ status: FileStatus, of key: ObjectKey, in tree: BackingTree, at marks: UInt64, _ writes: UInt64) {
         guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return }
         shard(of: handle).watches.withLock { watches in

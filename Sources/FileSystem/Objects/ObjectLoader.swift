@@ -43,7 +43,7 @@ final class ObjectLoader: Sendable {
     /// anew for each name (docs/decisions/0040-directories-between-names.md).
     func loadParent(_ id: NodeID) throws(Errno) -> ObjectState {
         let node = try node(id)
-        guard let status = share.watched.keptStatus(of: node.object.key, in: tree, at: share.lock.writes),
+        guard let status = share.watched.keptStatus(of: node.object.key, in: tree, at: share.lock.writesBefore),
             let facts = tree.cachedFacts(node.object, status)
         else { return try load(node) }
         try requireNoGateAbove(node)
@@ -53,7 +53,8 @@ final class ObjectLoader: Sendable {
             node: node, watchesAtLookup: share.watched.marks, isKept: true)
     }
 
-    /// Call it after a caller has changed a name in a directory, under the lock under which it was loaded.
+    /// Call it after a caller has changed a name in a directory, under the lock under which it was loaded. An act that changes what decides about
+    /// names in the directory must not call it.
     func noteNameChange(in directory: ObjectState) {
         if directory.isKept || ThreadMark.isSet { return }
         // While the kernel tells of every change, the record counts that was read, and is not assumed for another second.
@@ -61,7 +62,7 @@ final class ObjectLoader: Sendable {
             return keepRecord(of: directory)
         }
         share.watched.keep(
-            directory.status, of: directory.object.key, in: tree, at: directory.watchesAtLookup, share.lock.writes)
+            directory.status, of: directory.object.key, in: tree, at: directory.watchesAtLookup, share.lock.writesAfter)
     }
 
     /// Loads an object again after a change by the daemon.

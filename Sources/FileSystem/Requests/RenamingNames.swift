@@ -24,8 +24,8 @@ extension NameOperations {
         // For writing: a look-up that the kernel sent without its locks must have noted its entry before this asks whether any is exposed
         // (docs/internals/coherence.md R2).
         try share.lock.withWriteLock { () throws(Errno) in
-            let source = try loader.load(parent)
-            let destination = parent == newParent ? source : try loader.load(newParent)
+            let source = try loader.loadParent(parent)
+            let destination = parent == newParent ? source : try loader.loadParent(newParent)
             let object = try loader.child(name, of: source)
             let target = try loader.childIfThere(newName, of: destination)
             if parent != newParent { try loader.requireOpen(.crossing) }
@@ -47,8 +47,8 @@ extension NameOperations {
                         source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
                 }
             }
-            loader.keepRecord(of: source)
-            if parent != newParent { loader.keepRecord(of: destination) }
+            loader.noteNameChange(in: source)
+            if parent != newParent { loader.noteNameChange(in: destination) }
             loader.keepRecord(of: object)
             if object.object.key != target?.object.key {
                 kernel.mounts.recordMove(of: object, from: source, name, to: destination, newName, through: kernel)
@@ -79,7 +79,7 @@ extension NameOperations {
         let name = lent.characters
         return try share.withNamesHeld { () throws(Errno) in
             let object = try loader.load(id)
-            let directory = try loader.load(lent.parent)
+            let directory = try loader.loadParent(lent.parent)
             try loader.requireOpenGate(of: directory.object)
             try judge.permit(.link, Operands(linking: object, as: name, in: directory), caller, about: object)
             if directory.isOvermounted { throw .rofs }

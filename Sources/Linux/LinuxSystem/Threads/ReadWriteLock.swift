@@ -15,8 +15,10 @@ public final class ReadWriteLock: @unchecked Sendable {
 
     deinit { aclfs_rwlock_free(lock) }
 
-    /// A number that differs before, during and after each time that the lock is held for writing. With the lock held for reading it is constant.
-    public var writes: UInt64 { turns.load(ordering: .acquiring) }
+    /// With the lock held: a number that is the same as long as nobody has held it for writing, apart from the caller now.
+    public var writesBefore: UInt64 { turns.load(ordering: .acquiring) & ~1 }
+    /// With the lock held: what `writesBefore` is as soon as the caller has released it.
+    public var writesAfter: UInt64 { (turns.load(ordering: .acquiring) + 1) & ~1 }
 
     private func beginWriting() {
         aclfs_rwlock_write(lock)
