@@ -44,7 +44,7 @@ c_files := $(wildcard Sources/*/C*/*.[ch] Sources/*/C*/include/*.h)
 # What begins as a shell script does.
 scripts := $(shell grep -lsE '^.!/bin/(ba)?sh' Scripts/* docs/examples/*.sh .ci/run)
 
-.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs links citations checks lint format man build release
+.PHONY: help run test test-quick test-long test-paths test-threads bench bench-quick bench-felt bench-costs bench-attack bench_programs links citations checks lint format man completions build release
 .PHONY: dependencies clients long_clients fuzz install uninstall deb test-deb clean
 
 help:
@@ -64,6 +64,7 @@ help:
 	@echo 'make lint        links, citations, style'
 	@echo 'make format      let swift format mend the style'
 	@echo 'make man         the manual pages of all commands, from their help and docs/man/sources'
+	@echo 'make completions what bash, zsh and fish complete, from the same help and docs/completions/sources'
 	@echo 'make build       debug build of everything'
 	@echo 'make install     [PREFIX=/usr] [DESTDIR=] the programs, helpers, manual pages, completions, unit'
 	@echo 'make deb         a Debian package of these in .build/deb, checked by lintian'
@@ -109,6 +110,9 @@ lint: checks
 # The pages aclfs* of docs/man from what the program says of itself and from docs/man/sources; mount.aclfs.8 is made by hand.
 man: build
 	@Scripts/make-man .build/debug/aclfs
+
+completions: build
+	@Scripts/make-completions .build/debug/aclfs
 
 format:
 	$(SWIFT) format --in-place --recursive --parallel $(swift_files)

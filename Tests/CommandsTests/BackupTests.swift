@@ -149,7 +149,7 @@ struct BackupTests {
         let captured = Captured()
         let status = runBackup(
             arguments: bytes(arguments), sink: captured.sink, files: files, workingDirectory: [], isTerminal: false)
-        #expect(status == 0 && captured.output == BackupArguments.usage + "\n" && captured.error.isEmpty)
+        #expect(status == 0 && captured.output == BackupArguments.help + "\n" && captured.error.isEmpty)
     }
 
     @Test("the topmost excluded object stands for all below it")

@@ -53,8 +53,8 @@ struct OptionDocumentTests {
     }
 
     @Test(arguments: [
-        ("aclfs.bash", "local options='", "'"), ("_aclfs", "\noptions=(", ")"),
-        ("aclfs.fish", "function __aclfs_mount_words\n    string match -ra '\\S+' -- '", "'"),
+        ("aclfs.bash", "\n_aclfs_mount_words='", "'"), ("_aclfs", " mount_words=(", ")"),
+        ("aclfs.fish", " __aclfs_mount_words (string match -ra '\\S+' -- '", "'"),
     ])
     func completionsOfferEachSetting(_ file: String, _ start: String, _ end: String) throws {
         let words = try OptionDocument.words(of: file, from: start, to: end)

@@ -1,4 +1,5 @@
 # bash completion for aclfs(1)
+# Made by "make completions" from aclfs --help and docs/completions/sources/aclfs.bash. Change these, not this file.
 
 # The words of the line up to the cursor, without their quotes, to _aclfs_line. _aclfs_quote is the quote that is open, or empty.
 _aclfs_split() {
@@ -45,7 +46,7 @@ _aclfs_list() { # WORDS CURRENT BEFORE
 }
 _aclfs_files() { # CURRENT KIND
     compopt -o filenames 2>/dev/null
-    mapfile -t COMPREPLY < <(compgen "${2:--f}" -- "$1")
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "${2:--f}" -- "$1")
 }
 _aclfs_mounts() {
     local -a mounts
@@ -76,12 +77,9 @@ _aclfs_subject() {
 # WHO [inherited] allow|deny WORD,WORD..., with blanks or colons between.
 _aclfs_entry() {
     local -a _aclfs_names
-    local rights='read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
-        readextattr writeextattr readsecurity writesecurity chown full_control modify_set read_set write_set
-        file_inherit directory_inherit limit_inherit only_inherit inherited'
     compopt -o nospace 2>/dev/null
     if [[ $1 =~ ^(.*[\ :](allow|deny)[\ :])([^\ :]*)$ ]]; then
-        _aclfs_list "$rights" "${BASH_REMATCH[3]}" "${BASH_REMATCH[1]}"
+        _aclfs_list "$_aclfs_entry_words" "${BASH_REMATCH[3]}" "${BASH_REMATCH[1]}"
         return
     fi
     if [[ $1 =~ ^(user:)([^\ :]*)$ ]]; then
@@ -109,16 +107,6 @@ _aclfs_entry() {
 }
 
 _aclfs_mount_options() {
-    local options='ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all
-        groups=process groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto cache=strict cache=exclusive
-        cache= crossmounts nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on
-        portable_acl=off special=gate special=open passthrough=auto
-        passthrough=off transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max=
-        zerofill_budget=off zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos
-        layout=ios audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch
-        kernel_features=-passthrough kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire
-        kernel_features=-beneath kernel_features=-fanotify suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime
-        norelatime symfollow nosymfollow strictatime nostrictatime context= fscontext= defcontext= rootcontext= remount nofail'
     local before= path
     [[ $1 == *,* ]] && before=${1%,*},
     case ${1##*,} in
@@ -129,77 +117,56 @@ _aclfs_mount_options() {
         before+=${1##*,} before=${before%%=*}=
         while read -r path; do COMPREPLY+=("$before$path"); done < <(compgen -f -- "${1##*=}")
         compopt -o nospace 2>/dev/null ;;
-    *) _aclfs_list "$options" "$1" ;;
+    *) _aclfs_list "$_aclfs_mount_words" "$1" ;;
     esac
 }
 
-# The index of the first operand behind the command: options before it are of these letters, or long.
-_aclfs_first_operand() {
-    _aclfs_operand=2
-    while ((_aclfs_operand < ${#_aclfs_line[@]} - 1)) && [[ ${_aclfs_line[_aclfs_operand]} =~ ^(-[$1]+|--.*)$ ]]; do
-        _aclfs_operand=$((_aclfs_operand + 1))
-    done
-}
-
+# MODE, or a change of the list with its position and entry, and files.
 _aclfs_chmod() {
-    local current=$1 last=$((${#_aclfs_line[@]} - 1)) _aclfs_operand verb
-    _aclfs_first_operand RHLPhfv
-    verb=${_aclfs_line[_aclfs_operand]}
-    case $verb:$((last - _aclfs_operand)) in
-    *:0) _aclfs_words '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N -R -H -L -P -h -f -v --recursive --no-dereference --quiet --verbose --offline --help' \
-        "$current" ;;
-    +a:1 | +ai:1 | -a:1 | +a#:2 | +ai#:2 | =a#:2) _aclfs_entry "$current" ;;
-    +a#:1 | +ai#:1 | =a#:1 | -a#:1) _aclfs_words '0 1 2 3 4 5 6 7 8 9' "$current" ;;
-    *) _aclfs_files "$current" ;;
+    case ${_aclfs_operands[0]-}:${#_aclfs_operands[@]} in
+    *:0) _aclfs_words "$_aclfs_changes $options" "$1" ;;
+    +a:1 | +ai:1 | -a:1 | +a#:2 | +ai#:2 | =a#:2) _aclfs_entry "$1" ;;
+    +a#:1 | +ai#:1 | =a#:1 | -a#:1) _aclfs_words '0 1 2 3 4 5 6 7 8 9' "$1" ;;
+    *) _aclfs_files "$1" ;;
     esac
 }
 
-_aclfs_chflags() {
-    local current=$1 last=$((${#_aclfs_line[@]} - 1)) _aclfs_operand
-    _aclfs_first_operand RHLPhfvx
-    if ((last > _aclfs_operand)); then
-        _aclfs_files "$current"
-    elif [[ $current == -* ]]; then
-        _aclfs_words '-R -H -L -P -h -f -v -x --recursive --no-dereference --quiet --verbose --help' "$current"
-    else
-        _aclfs_list 'nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch schg noschg
-            sappnd nosappnd sunlnk nosunlnk' "$current"
-    fi
-}
-
-_aclfs_sandbox() {
-    local current=$1 previous=$2 last=$((${#_aclfs_line[@]} - 1))
-    case $last:${_aclfs_line[2]}:${_aclfs_line[3]}:$previous:$current in
-    2:*) _aclfs_words 'check list grant run --help' "$current" ;;
-    3:grant:*) _aclfs_words 'add list remove --help' "$current" ;;
-    *:--layout:*) _aclfs_words 'macos ios' "$current" ;;
-    *:--mount:*) _aclfs_mounts "$current" ;;
-    *:--expires:*) _aclfs_words '30m 12h 7d' "$current" ;;
-    *:--bundle:* | *:--home:*) ;;
-    *:check:*:-*) _aclfs_words '--json -v --verbose --bundle --home --layout --help' "$current" ;;
-    *:check:*)
-        _aclfs_profiles "$current"
-        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
-    *:run:*:-*) _aclfs_words '--bundle --home --layout --mount --help --' "$current" ;;
-    3:run:*)
-        _aclfs_profiles "$current"
-        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" ;;
-    *:run:*:--:*) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
-    *:run:*) _aclfs_files "$current" ;;
-    *:grant:add:*:-*) _aclfs_words '--bundle --read-only --read-write --follow --expires --help' "$current" ;;
-    *:grant:list:*:-*) _aclfs_words '--json --bundle --help' "$current" ;;
-    *:grant:remove:*:-*) _aclfs_words '--bundle --below --help' "$current" ;;
-    *:grant:list:*) _aclfs_mounts "$current" ;;
-    *:list:*) _aclfs_words '--json --help' "$current" ;;
-    *) _aclfs_files "$current" ;;
-    esac
-}
-
-_aclfs_options() { # OPTIONS CURRENT: or files
-    case $2 in
-    -*) _aclfs_words "$1" "$2" ;;
-    *) _aclfs_files "$2" "${3:--f}" ;;
-    esac
+# What a kind offers: alternatives with | between, each a function, words with commas, or behind + such words as a list.
+_aclfs_kind() { # KIND CURRENT BEFORE
+    local kind
+    local -a kinds _aclfs_names
+    IFS='|' read -ra kinds <<<"${1//\*/}"
+    for kind in "${kinds[@]}"; do
+        case $kind in
+        @none) ;;
+        @files) if [[ $3 ]]; then _aclfs_offer "$3" "$2" $(compgen -f -- "$2"); else _aclfs_files "$2"; fi ;;
+        @directories) _aclfs_files "$2" -d ;;
+        @mounts) _aclfs_mounts "$2" ;;
+        @users | @groups)
+            "_aclfs_${kind#@}"
+            _aclfs_offer "$3" "$2" "${_aclfs_names[@]}" ;;
+        @subject) _aclfs_subject "$2" ;;
+        @options) _aclfs_mount_options "$2" ;;
+        @profile)
+            _aclfs_profiles "$2"
+            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$2" ;;
+        @command)
+            if [[ ! $ended ]]; then
+                _aclfs_words "$options" "$2"
+            elif [ "${#_aclfs_operands[@]}" -eq 1 ]; then
+                _aclfs_files "$2" -c
+            else
+                _aclfs_files "$2"
+            fi ;;
+        @commands) _aclfs_words "$_aclfs_command_words" "$2" ;;
+        @operations) _aclfs_words "$_aclfs_operations" "$2" ;;
+        @flags) _aclfs_list "$_aclfs_flags" "$2" ;;
+        +*)
+            kind=${kind#+}
+            _aclfs_list "${kind//,/ }" "$2" "$3" ;;
+        *) _aclfs_offer "$3" "$2" ${kind//,/ } ;;
+        esac
+    done
 }
 
 _aclfs() {
@@ -220,125 +187,202 @@ _aclfs() {
     done
 }
 
+# The kind of an option's value; empty if it takes none.
+_aclfs_value() {
+    local pair
+    kind=
+    for pair in $values; do [[ $pair != "$1="* ]] || kind=${pair#*=}; done
+}
+_aclfs_has() { [[ " ${_aclfs_line[*]} " == *" $1 "* ]]; }
+
 _aclfs_complete() {
-    local count=${#_aclfs_line[@]} current=${_aclfs_line[-1]} previous=${_aclfs_line[-2]} command=${_aclfs_line[1]}
-    local commands='mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore report sandbox explain effective doctor fstab-line conformance help version'
-    local tree='--dry-run --undo-file --resume --hard-links --workers --offline --metadata -v --verbose --json --help'
-    local operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags
-        setxattr getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr
-        readextattr writeextattr readsecurity writesecurity'
-    if [ "$count" -eq 2 ]; then
-        _aclfs_words "$commands --help --version" "$current"
-        [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" -d
-        return
-    fi
-    case $command:$previous in
-    mount:-o | fstab-line:-o | fstab-line:--options) _aclfs_mount_options "$current" ;;
-    mount:*) _aclfs_options '-f -d -o --help' "$current" -d ;;
-    fstab-line:*) _aclfs_options '-o --options --automount --help' "$current" -d ;;
-    unmount:*)
-        case $current in
-        -*) _aclfs_words '-f --help' "$current" ;;
-        *) _aclfs_mounts "$current" ;;
-        esac ;;
-    status:*)
-        case $current in
-        -*) _aclfs_words '--json --help' "$current" ;;
-        *) _aclfs_mounts "$current" ;;
-        esac ;;
-    conformance:--users) ;;
-    conformance:*)
-        case $current in
-        -*) _aclfs_words '--json --users --help' "$current" ;;
-        *) _aclfs_mounts "$current" ;;
-        esac ;;
-    doctor:*) _aclfs_options '--json --help' "$current" -d ;;
-    chmod:*) _aclfs_chmod "$current" ;;
-    chflags:*) _aclfs_chflags "$current" ;;
-    owner:--user | owner:--group)
-        local -a _aclfs_names
-        "_aclfs_${previous#--}s"
-        _aclfs_offer '' "$current" "${_aclfs_names[@]}" ;;
-    owner:--uuid) ;;
-    owner:*) _aclfs_options '--user --group --uuid -h --no-dereference --json --help' "$current" ;;
-    backup:--format) _aclfs_words 'null lines rsync tar restic borg' "$current" ;;
-    backup:*)
-        case $count:${_aclfs_line[2]}:$current in
-        3:*) _aclfs_words 'exclude include status list layout --help' "$current" ;;
-        *:list:-*) _aclfs_words '-0 --null --format=null --format=lines --format=rsync --format=tar --format=restic --format=borg --offline --help' "$current" ;;
-        *:status:-*) _aclfs_words '--json --offline --help' "$current" ;;
-        4:layout:*) _aclfs_words 'ios container none --help' "$current" ;;
-        *) _aclfs_files "$current" ;;
-        esac ;;
-    purge:--older-than) _aclfs_words '1d 3d 2w' "$current" ;;
-    purge:*) _aclfs_options '--older-than --dry-run --json --verbose --help' "$current" -d ;;
-    acl:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
-    acl:--undo-file) _aclfs_files "$current" ;;
-    acl:--map) _aclfs_files "$current" ;;
-    acl:--unknown) _aclfs_words 'refuse keep' "$current" ;;
-    acl:--ignore) _aclfs_words 'kind owner group mode flags backup acl' "$current" ;;
-    acl:*)
-        case $count:${_aclfs_line[2]} in
-        3:*) _aclfs_words 'export import diff copy remap --help' "$current" ;;
-        *:export) _aclfs_options '--json --sorted --numeric --from-mac --offline --metadata --help' "$current" ;;
-        *:diff) _aclfs_options '--json --names --ignore --offline --metadata --help' "$current" ;;
-        *:copy) _aclfs_options '--ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata --verbose --json --help' "$current" ;;
-        *:remap) _aclfs_options '--dry-run --undo-file --resume --hard-links --workers --offline --metadata --verbose --json --help' "$current" ;;
-        *)
-            _aclfs_options '--posix --map-user --map-group --map --unknown --numeric --ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata --verbose --json --help' \
-                "$current" ;;
-        esac ;;
-    propagate:--metadata | inherit:--metadata | explicit:--metadata | strip:--metadata | copy-mode:--metadata | volume:--metadata)
-        _aclfs_words 'auto trusted user' "$current" ;;
-    propagate:--workers | inherit:--workers | explicit:--workers | strip:--workers | copy-mode:--workers) _aclfs_words '1 2 4 8' "$current" ;;
-    propagate:--undo-file | inherit:--undo-file | explicit:--undo-file | strip:--undo-file | copy-mode:--undo-file) _aclfs_files "$current" ;;
-    propagate:*) _aclfs_options "$tree" "$current" -d ;;
-    inherit:*) _aclfs_options "$tree" "$current" ;;
-    explicit:*) _aclfs_options "-R --recursive $tree" "$current" ;;
-    strip:*) _aclfs_options "-R --recursive --inherited $tree" "$current" ;;
-    copy-mode:*) _aclfs_options "--keep-execute $tree" "$current" -d ;;
-    preset:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
-    preset:--undo-file) _aclfs_files "$current" ;;
-    preset:--group) _aclfs_words "$(getent group | cut -d : -f 1)" "$current" ;;
-    preset:*)
-        case $count:${_aclfs_line[2]}:$current in
-        3:*) _aclfs_words 'apply show undo --help' "$current" ;;
-        *:undo:*) _aclfs_options '--dry-run --force --hard-links --offline --metadata --verbose --json --help' "$current" -d ;;
-        *:show:-*) _aclfs_words '--group --offline --metadata --json --help' "$current" ;;
-        *:apply:-*) _aclfs_words "--group $tree" "$current" ;;
-        *)
-            _aclfs_words 'drop-box append-only no-delete team-share read-only public' "$current"
-            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current" -d ;;
-        esac ;;
-    volume:*)
-        case $count in
-        3) _aclfs_options '--reset --metadata --json --help' "$current" -d ;;
-        *) _aclfs_options '--reset --metadata --json --help' "$current" -d
-            _aclfs_words 'acl noacl owners noowners' "$current" ;;
-        esac ;;
-    restore:*) _aclfs_options '--dry-run --force --hard-links --verbose --json --help' "$current" ;;
-    report:--metadata) _aclfs_words 'auto trusted user' "$current" ;;
-    report:-o | report:--output) _aclfs_files "$current" ;;
-    report:*) _aclfs_options '-o --output --force --json --offline --metadata --help' "$current" -d ;;
-    sandbox:*) _aclfs_sandbox "$current" "$previous" ;;
-    ls:*)
-        _aclfs_options '-l -e -O -@ -d -a -R -n -h -t -S -r -le -leO --all --directory --human-readable --reverse --recursive --dereference --help' \
-            "$current" ;;
-    explain:--as | effective:--as) _aclfs_subject "$current" ;;
-    explain:--last)
-        _aclfs_words '5 10 20 100' "$current"
-        _aclfs_mounts "$current" ;;
-    explain:*)
-        if [[ $current == -* ]]; then
-            _aclfs_words '--as --json --who-can -R --recursive --last --help' "$current"
-        elif [[ " ${_aclfs_line[*]} " == *' --last '* ]]; then
-            _aclfs_mounts "$current"
+    local current=${_aclfs_line[-1]} path= kind= ended= below options values operands place word
+    local -a _aclfs_operands=() kinds
+    _aclfs_command ''
+    for word in "${_aclfs_line[@]:1:${#_aclfs_line[@]}-2}"; do
+        if [[ $kind ]]; then
+            kind=
+        elif [[ $below ]]; then
+            path+=${path:+ }$word
+            _aclfs_command "$path"
+        elif [[ $word == -- ]]; then
+            ended=1
+        elif [[ $word == -* && ! $ended && ! ($path == chmod && ${#_aclfs_operands[@]} -eq 0 && " $_aclfs_changes " == *" $word "*) ]]; then
+            _aclfs_value "$word"
         else
-            _aclfs_words "$operations" "$current"
-            [ "${#COMPREPLY[@]}" -gt 0 ] || _aclfs_files "$current"
-        fi ;;
-    effective:*) _aclfs_options '--as --json --help' "$current" ;;
-    help:*) [ "$count" -ne 3 ] || _aclfs_words "$commands" "$current" ;;
+            _aclfs_operands+=("$word")
+        fi
+    done
+    [[ $kind || $current != --*=* ]] || _aclfs_value "${current%%=*}"
+    if [[ $kind && $current == --*=* ]]; then
+        _aclfs_kind "$kind" "${current#*=}" "${current%%=*}="
+    elif [[ $kind ]]; then
+        _aclfs_kind "$kind" "$current" ''
+    elif [[ $below ]]; then
+        _aclfs_words "$below $options" "$current"
+        [[ $path || ${#COMPREPLY[@]} -gt 0 ]] || _aclfs_files "$current" -d
+    elif [[ $path == chmod ]] && [[ ! ${_aclfs_operands[*]} || $current != -* ]]; then
+        _aclfs_chmod "$current"
+    elif [[ ! $operands || $current == -* && ! $ended ]]; then
+        _aclfs_words "$options" "$current"
+    else
+        read -ra kinds <<<"$operands"
+        place=${#_aclfs_operands[@]}
+        # The last one may repeat.
+        if ((place >= ${#kinds[@]})) && [[ $operands == *\* ]]; then place=$((${#kinds[@]} - 1)); fi
+        _aclfs_kind "${kinds[place]-@none}" "$current" ''
+    fi
+}
+
+_aclfs_command_words='mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode
+    preset volume restore explain effective report sandbox help version'
+_aclfs_changes='+a +ai +a# +ai# -a -a# =a# -E -i -I -N -C'
+_aclfs_entry_words='read list write add_file execute search delete append add_subdirectory delete_child readattr writeattr readextattr writeextattr
+    readsecurity writesecurity chown full_control modify_set read_set write_set file_inherit directory_inherit limit_inherit only_inherit
+    inherited'
+_aclfs_operations='open-read open-write open-append exec create mkdir unlink rmdir rename link chown chmod chflags setxattr getxattr listxattr stat
+    readlink truncate utimes setacl access-r access-w access-x read list write add_file execute search delete append add_subdirectory
+    delete_child readattr writeattr readextattr writeextattr readsecurity writesecurity'
+_aclfs_flags='uchg nouchg uappnd nouappnd nodump dump opaque noopaque hidden nohidden schg noschg sappnd nosappnd sunlnk nosunlnk arch noarch'
+_aclfs_mount_words='owners noowners acl noacl securelevel= grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
+    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto
+    cache=strict cache=exclusive cache= unknown99 kernel_features=-epoch kernel_features=-passthrough kernel_features=-uring
+    kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath kernel_features=-fanotify
+    transport=auto transport=uring transport=dev special=gate special=open passthrough=auto passthrough=off zerofill=write
+    zerofill=allocate zerofill=off zerofill_max= zerofill_budget= zerofill_budget=off xattr_names=linux xattr_names=mac xattr_names=both
+    posixacl=translate posixacl=off portable_acl=on portable_acl=off crossmounts nocrossmounts source_mode=require-private fsname=
+    audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios allow_other
+    remount nofail rw ro nosuid suid nodev dev exec noexec async sync dirsync atime noatime diratime nodiratime norelatime relatime
+    nostrictatime strictatime symfollow nosymfollow context= fscontext= defcontext= rootcontext='
+
+# What a command takes: the words below it, its options, the kinds of those with a value, the kinds of its operands.
+_aclfs_command() {
+    below= options= values= operands=
+    case $1 in
+    '')
+        below='mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore explain effective report sandbox help version'
+        options='--help --version' ;;
+    'backup')
+        below='exclude include status list layout' options='--help' ;;
+    'acl')
+        below='export import diff copy remap' options='--help' ;;
+    'preset')
+        below='apply show undo' options='--help' ;;
+    'sandbox')
+        below='check list grant run' options='--help' ;;
+    'sandbox grant')
+        below='add list remove' options='--help' ;;
+    'mount')
+        options='-f -d -o --help' values='-o=@options' operands='@directories @directories' ;;
+    'unmount')
+        options='-f --help' operands='@mounts' ;;
+    'status')
+        options='--json --help' operands='@mounts' ;;
+    'doctor')
+        options='--json --help' operands='@directories @directories' ;;
+    'fstab-line')
+        options='-o --options --automount --help' values='-o=@options --options=@options' operands='@directories @directories' ;;
+    'conformance')
+        options='--json --users --help' values='--users=@none' operands='@mounts' ;;
+    'chmod')
+        options='-R --recursive -h --no-dereference -f --quiet -v --verbose --offline -H -L -P --help' ;;
+    'ls')
+        options='-l -e -O -@ -d --directory -a --all -n -h --human-readable -t -S -r --reverse -R --recursive -L --dereference -1 -le -leO --help'
+        operands='@files*' ;;
+    'chflags')
+        options='-R --recursive -h --no-dereference -f --quiet -v --verbose -x -H -L -P --help' operands='@flags @files*' ;;
+    'owner')
+        options='--user --group --uuid -h --no-dereference --json --help' values='--user=@users --group=@groups --uuid=@none'
+        operands='@files*' ;;
+    'backup exclude')
+        options='--help' operands='@files*' ;;
+    'backup include')
+        options='--help' operands='@files*' ;;
+    'backup status')
+        options='--json --offline --help' operands='@files*' ;;
+    'backup list')
+        options='-0 --null --format --offline --help' values='--format=lines,null,rsync,tar,restic,borg' operands='@files*' ;;
+    'backup layout')
+        options='--help' operands='ios,container,none @files*' ;;
+    'purge')
+        options='--older-than --dry-run --json -v --verbose --help' values='--older-than=30m,12h,3d,2w' operands='@files*' ;;
+    'acl export')
+        options='--json --sorted -n --numeric --from-mac --offline --metadata --help' values='--metadata=auto,trusted,user'
+        operands='@files' ;;
+    'acl import')
+        options='--posix --map-user --map-group --map --unknown -n --numeric --ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --help'
+        values='--map-user=@none --map-group=@none --map=@files --unknown=refuse,keep --ignore=+owner,group,mode,flags,backup,acl --undo-file=@files --metadata=auto,trusted,user'
+        operands='@files @files'
+        ! _aclfs_has --posix || operands='@directories' ;;
+    'acl diff')
+        options='--json --names --ignore --offline --metadata --help'
+        values='--ignore=+kind,owner,group,mode,flags,backup,acl --metadata=auto,trusted,user' operands='@files @files' ;;
+    'acl copy')
+        options='--ignore --set-id --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --help'
+        values='--ignore=+owner,group,mode,flags,backup,acl --undo-file=@files --metadata=auto,trusted,user' operands='@files @files' ;;
+    'acl remap')
+        options='--dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@users|@groups @users|@groups @files' ;;
+    'propagate')
+        options='--dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@directories' ;;
+    'inherit')
+        options='--dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@files' ;;
+    'explicit')
+        options='-R --recursive --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@files' ;;
+    'strip')
+        options='-R --recursive --inherited --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@files' ;;
+    'copy-mode')
+        options='--keep-execute --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8' operands='@directories' ;;
+    'preset apply')
+        options='--group --dry-run --undo-file --resume --hard-links --offline --metadata -v --verbose --json --workers --help'
+        values='--group=@groups --undo-file=@files --metadata=auto,trusted,user --workers=1,2,4,8'
+        operands='drop-box,append-only,no-delete,team-share,read-only,public @directories' ;;
+    'preset show')
+        options='--json --group --offline --metadata --help' values='--group=@groups --metadata=auto,trusted,user'
+        operands='drop-box,append-only,no-delete,team-share,read-only,public @directories' ;;
+    'preset undo')
+        options='--dry-run --force --hard-links --offline --metadata -v --verbose --json --help' values='--metadata=auto,trusted,user'
+        operands='@directories' ;;
+    'volume')
+        options='--reset --metadata --json --help' values='--metadata=auto,trusted,user'
+        operands='@directories owners,noowners|acl,noacl owners,noowners' ;;
+    'restore')
+        options='--dry-run --force --hard-links -v --verbose --json --help' operands='@files @directories' ;;
+    'explain')
+        options='--json --as --who-can -R --recursive --last --help' values='--as=@subject' operands='@operations @files @files'
+        ! _aclfs_has --who-can || operands='@operations @files'
+        ! _aclfs_has --last || operands='@mounts|5,10,20,100 @mounts' ;;
+    'effective')
+        options='--json --as --help' values='--as=@subject' operands='@files' ;;
+    'report')
+        options='-o --output --force --json --offline --metadata --help' values='-o=@files --output=@files --metadata=auto,trusted,user'
+        operands='@directories' ;;
+    'sandbox check')
+        options='--json -v --verbose --bundle --home --layout --help' values='--bundle=@none --home=@none --layout=macos,ios'
+        operands='@profile @files*' ;;
+    'sandbox list')
+        options='--json --help' ;;
+    'sandbox grant add')
+        options='--bundle --read-only --read-write --follow --expires --help' values='--bundle=@none --expires=30m,12h,7d'
+        operands='@files*' ;;
+    'sandbox grant list')
+        options='--json --bundle --help' values='--bundle=@none' operands='@mounts' ;;
+    'sandbox grant remove')
+        options='--bundle --below --help' values='--bundle=@none' operands='@files*' ;;
+    'sandbox run')
+        options='--bundle --home --layout --mount -- --help' values='--bundle=@none --home=@none --layout=macos,ios --mount=@mounts'
+        operands='@profile @command*' ;;
+    'help')
+        options='--help' operands='@commands' ;;
+    'version')
+        options='--help' ;;
+    *)
+        options='-o --help' values='-o=@options' operands='@directories @directories' ;;
     esac
 }
 

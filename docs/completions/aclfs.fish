@@ -1,4 +1,5 @@
 # fish completion for aclfs(1)
+# Made by "make completions" from aclfs --help and docs/completions/sources/aclfs.fish. Change these, not this file.
 
 function __aclfs_mounts
     # Blanks and others are octal numbers there.
@@ -38,11 +39,8 @@ end
 # WHO [inherited] allow|deny WORD,WORD..., with blanks or colons between.
 function __aclfs_entry
     set -l token (__aclfs_token)
-    set -l rights read write execute delete append list search add_file add_subdirectory delete_child readattr writeattr readextattr \
-        writeextattr readsecurity writesecurity chown full_control modify_set read_set write_set \
-        file_inherit directory_inherit limit_inherit only_inherit inherited
     if set -l parts (string match -rg '^(.*[ :](?:allow|deny)[ :])([^ :]*)$' -- $token)
-        __aclfs_list "$parts[1]" "$parts[2]" $rights
+        __aclfs_list "$parts[1]" "$parts[2]" $__aclfs_entry_words
     else if string match -qr '^user:[^ :]*$' -- $token
         printf 'user:%s\n' (__fish_complete_users | string split -f1 \t)
     else if string match -qr '^group:[^ :]*$' -- $token
@@ -56,211 +54,584 @@ function __aclfs_entry
     end
 end
 
-# The operands before the cursor, without the options before them.
-function __aclfs_operands
-    set -l words (commandline -opc)[3..]
-    while string match -qr '^(-[RHLPhfvx]+|--.*)$' -- $words[1]
-        set -e words[1]
-    end
-    set -q words[1]; and printf '%s\n' $words
-end
-function __aclfs_is_entry
-    set -l words (__aclfs_operands)
-    contains -- "$words[1]" +a +ai -a; and test (count $words) -eq 1
-    or begin
-        contains -- "$words[1]" +a# +ai# =a#; and test (count $words) -eq 2
+# MODE, or a change of the list with its position and entry.
+function __aclfs_chmod
+    switch "$__aclfs_before[1]:"(count $__aclfs_before)
+        case ':0'
+            printf '%s\n' $__aclfs_changes
+        case '+a:1' '+ai:1' '-a:1' '+a#:2' '+ai#:2' '=a#:2'
+            __aclfs_entry
+        case '+a#:1' '+ai#:1' '=a#:1' '-a#:1'
+            seq 0 9
     end
 end
-function __aclfs_is_first
-    test (count (__aclfs_operands)) -eq 0
+
+# What a kind offers: alternatives with | between, each a function, words with commas, or behind + such words as a list.
+function __aclfs_offer -a kinds token before
+    for kind in (string replace -a '*' '' -- $kinds | string split '|')
+        switch $kind
+            case @none @files
+            case @directories
+                __fish_complete_directories $token
+            case @mounts
+                __aclfs_mounts
+            case @users
+                __fish_complete_users
+            case @groups
+                __fish_complete_groups
+            case @subject
+                __aclfs_subject
+            case @options
+                if set -l parts (string match -rg '^(.*,|)sandbox=[^,]*$' -- $token)
+                    printf "$parts[1]sandbox=%s\n" (__aclfs_profiles)
+                else
+                    __aclfs_list '' $token $__aclfs_mount_words
+                end
+            case @profile
+                __aclfs_profiles
+            case @command
+                if not contains -- -- (commandline -opc)
+                    printf '%s\n' $__aclfs_options
+                else if test (count $__aclfs_before) -eq 1
+                    complete -C (string escape -- $token)
+                end
+            case @commands
+                printf '%s\n' $__aclfs_command_words
+            case @operations
+                printf '%s\n' $__aclfs_operations
+            case @flags
+                __aclfs_list '' $token $__aclfs_flags
+            case '+*'
+                __aclfs_list "$before" $token (string split , -- (string sub -s 2 -- $kind))
+            case '*'
+                printf "$before%s\n" (string split , -- $kind)
+        end
+    end
 end
 
-function __aclfs_mount_words
-    string match -ra '\S+' -- '
-    ro rw securelevel= owners noowners acl noacl grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
-    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto cache=strict cache=exclusive cache= crossmounts
-    nocrossmounts xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off special=gate
-    special=open passthrough=auto passthrough=off
-    transport=auto transport=uring transport=dev zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget=off
-    zerofill_budget= unknown99 allow_other source_mode=require-private fsname= sandbox= bundle= home= layout=macos layout=ios audit=off
-    audit=denied audit=all audit_log= audit_limit= audit_user_limit= kernel_features=-epoch kernel_features=-passthrough
-    kernel_features=-uring kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath
-    kernel_features=-fanotify suid nosuid
-    dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime symfollow nosymfollow strictatime
-    nostrictatime context= fscontext= defcontext= rootcontext= remount nofail'
+# What stands before the cursor: the command, its operands, and what kind is expected at the cursor.
+function __aclfs_parse
+    set -g __aclfs_before
+    set -g __aclfs_kind
+    set -g __aclfs_name
+    set -l words (commandline -opc)[2..]
+    set -l ended
+    __aclfs_command ''
+    for word in $words
+        if test -n "$__aclfs_kind"
+            set -g __aclfs_kind
+        else if set -q __aclfs_below[1]
+            set -g __aclfs_name (string trim -- "$__aclfs_name $word")
+            __aclfs_command "$__aclfs_name" $words
+        else if test "$word" = --
+            set ended 1
+        else if string match -q -- '-*' "$word"; and test -z "$ended"
+            and not begin
+                test "$__aclfs_name" = chmod; and not set -q __aclfs_before[1]; and contains -- "$word" $__aclfs_changes
+            end
+            set -g __aclfs_kind (string match -rg -- '^'(string escape --style=regex -- $word)'=(.*)' $__aclfs_values)
+        else
+            set -ga __aclfs_before $word
+        end
+    end
+    set -g __aclfs_wants_option
+    test -n "$__aclfs_kind"; and return
+    if test -z "$__aclfs_operands"; and test "$__aclfs_name" != chmod; or string match -q -- '-*' (commandline -ct); and test -z "$ended"
+        set -g __aclfs_wants_option 1
+    else
+        # The last one may repeat.
+        set -l place (math (count $__aclfs_before) + 1)
+        if test $place -gt (count $__aclfs_operands); and string match -q '*\*' -- "$__aclfs_operands[-1]"
+            set place -1
+        end
+        set -g __aclfs_kind $__aclfs_operands[$place]
+    end
 end
 
-function __aclfs_flags
-    string match -ra '\S+' -- '
-    nodump dump uchg nouchg uappnd nouappnd opaque noopaque hidden nohidden arch noarch
-    schg noschg sappnd nosappnd sunlnk nosunlnk'
+function __aclfs_complete
+    __aclfs_parse
+    if set -q __aclfs_below[1]
+        printf '%s\n' $__aclfs_below
+    else if test -z "$__aclfs_wants_option"
+        test "$__aclfs_name" = chmod; and __aclfs_chmod; or __aclfs_offer "$__aclfs_kind" (__aclfs_token)
+    else if set -l value (string match -rg -- '^(--[^=]*)=(.*)$' (commandline -ct))
+        __aclfs_offer (string match -rg -- '^'(string escape --style=regex -- $value[1])'=(.*)' $__aclfs_values) "$value[2]" "$value[1]="
+    else
+        printf '%s\n' $__aclfs_options
+        test "$__aclfs_name" = chmod; and not set -q __aclfs_before[1]; and printf '%s\n' $__aclfs_changes
+    end
 end
 
-set -l commands mount unmount status chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore report sandbox explain effective doctor fstab-line conformance help version
-set -l none "not __fish_seen_subcommand_from $commands"
+function __aclfs_wants_files
+    __aclfs_parse
+    test -z "$__aclfs_wants_option"; and not set -q __aclfs_below[1]; or return 1
+    if test "$__aclfs_name" = chmod
+        set -q __aclfs_before[1]; and test -z (__aclfs_chmod)[1]
+    else
+        string match -qr '@(files|profile|command)([*|]|$)' -- "$__aclfs_kind"
+    end
+end
 
-complete -c aclfs -n $none -f -a mount -d 'Serve a directory at a mount point'
-complete -c aclfs -n $none -f -a unmount -d 'End a mount, also a dead one'
-complete -c aclfs -n $none -f -a status -d 'Show mounts, options and counters'
-complete -c aclfs -n $none -f -a doctor -d 'What stands in the way of a mount, and what to do'
-complete -c aclfs -n $none -f -a fstab-line -d 'The line of /etc/fstab for a mount'
-complete -c aclfs -n $none -f -a conformance -d 'Whether a mount behaves as documented'
-complete -c aclfs -n '__fish_seen_subcommand_from conformance' -f -a '(__aclfs_mounts)'
-complete -c aclfs -n '__fish_seen_subcommand_from conformance' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from conformance' -l users -x -d 'The first uid and gid of the users'
-complete -c aclfs -n '__fish_seen_subcommand_from doctor fstab-line' -a '(__fish_complete_directories)'
-complete -c aclfs -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l automount -d 'Mount it when it is entered'
-complete -c aclfs -n $none -f -a chmod -d 'Change modes and ACL entries'
-complete -c aclfs -n $none -f -a ls -d 'List with entries and flags'
-complete -c aclfs -n $none -f -a chflags -d 'Change file flags'
-complete -c aclfs -n $none -f -a owner -d 'Show and change owners'
-complete -c aclfs -n $none -f -a backup -d 'Exclude from backup, and list what is'
-complete -c aclfs -n $none -f -a purge -d 'Remove old files from caches of containers'
-complete -c aclfs -n $none -f -a acl -d 'Export, import, compare and copy metadata of trees'
-complete -c aclfs -n $none -f -a propagate -d 'Inheritable entries of a directory to all below'
-complete -c aclfs -n $none -f -a inherit -d 'Inheritable entries of its directory to an object'
-complete -c aclfs -n $none -f -a explicit -d 'Make inherited entries explicit'
-complete -c aclfs -n $none -f -a strip -d 'Remove entries of a tree'
-complete -c aclfs -n $none -f -a copy-mode -d 'Owner, group and mode of a directory to all below'
-complete -c aclfs -n $none -f -a preset -d 'Ready-made folders'
-complete -c aclfs -n $none -f -a volume -d 'Settings of a backing directory for each mount'
-complete -c aclfs -n $none -f -a restore -d 'Undo a command on a tree'
-complete -c aclfs -n $none -f -a report -d 'Write a page that says who may do what'
-complete -c aclfs -n $none -f -a sandbox -d 'Check profiles, grant files to applications, run them'
-complete -c aclfs -n $none -f -a explain -d 'Say whether an operation is allowed, and why'
-complete -c aclfs -n $none -f -a effective -d 'List every right that a user has'
-complete -c aclfs -n $none -f -a help -d 'Show help'
-complete -c aclfs -n $none -f -a version -d 'Show the version'
-complete -c aclfs -n '__fish_seen_subcommand_from help' -f -a "$commands"
+set -g __aclfs_command_words (string match -ra '\S+' -- 'mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode
+    preset volume restore explain effective report sandbox help version')
+set -g __aclfs_changes (string match -ra '\S+' -- '+a +ai +a# +ai# -a -a# =a# -E -i -I -N -C')
+set -g __aclfs_entry_words (string match -ra '\S+' -- 'read list write add_file execute search delete append add_subdirectory delete_child readattr writeattr readextattr writeextattr
+    readsecurity writesecurity chown full_control modify_set read_set write_set file_inherit directory_inherit limit_inherit only_inherit
+    inherited')
+set -g __aclfs_operations (string match -ra '\S+' -- 'open-read open-write open-append exec create mkdir unlink rmdir rename link chown chmod chflags setxattr getxattr listxattr stat
+    readlink truncate utimes setacl access-r access-w access-x read list write add_file execute search delete append add_subdirectory
+    delete_child readattr writeattr readextattr writeextattr readsecurity writesecurity')
+set -g __aclfs_flags (string match -ra '\S+' -- 'uchg nouchg uappnd nouappnd nodump dump opaque noopaque hidden nohidden schg noschg sappnd nosappnd sunlnk nosunlnk arch noarch')
+set -g __aclfs_mount_words (string match -ra '\S+' -- 'owners noowners acl noacl securelevel= grpid nogrpid bsdgroups sysvgroups suiddir nosuiddir suiddir=all groups=process
+    groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto
+    cache=strict cache=exclusive cache= unknown99 kernel_features=-epoch kernel_features=-passthrough kernel_features=-uring
+    kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath kernel_features=-fanotify
+    transport=auto transport=uring transport=dev special=gate special=open passthrough=auto passthrough=off zerofill=write
+    zerofill=allocate zerofill=off zerofill_max= zerofill_budget= zerofill_budget=off xattr_names=linux xattr_names=mac xattr_names=both
+    posixacl=translate posixacl=off portable_acl=on portable_acl=off crossmounts nocrossmounts source_mode=require-private fsname=
+    audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox= bundle= home= layout=macos layout=ios allow_other
+    remount nofail rw ro nosuid suid nodev dev exec noexec async sync dirsync atime noatime diratime nodiratime norelatime relatime
+    nostrictatime strictatime symfollow nosymfollow context= fscontext= defcontext= rootcontext=')
 
-complete -c aclfs -n '__fish_seen_subcommand_from mount' -s f -d 'Stay in the foreground'
-complete -c aclfs -n '__fish_seen_subcommand_from mount' -s d -d 'Show requests'
-complete -c aclfs -n '__fish_seen_subcommand_from mount fstab-line' -s o -x -d 'Mount options' \
-    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_mount_words))'
-complete -c aclfs -n '__fish_seen_subcommand_from fstab-line' -l options -x -d 'Mount options' \
-    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_mount_words))'
-complete -c aclfs -n '__fish_seen_subcommand_from unmount' -s f -d 'Even if the daemon hangs'
-complete -c aclfs -n '__fish_seen_subcommand_from unmount status' -f -a '(__aclfs_mounts)'
-complete -c aclfs -n '__fish_seen_subcommand_from status explain effective' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from explain' -l who-can -d 'List the users to whom it is allowed'
-complete -c aclfs -n '__fish_seen_subcommand_from explain' -s R -l recursive -d 'With --who-can: also for all below'
-complete -c aclfs -n '__fish_seen_subcommand_from explain' -l last -d 'List the last denials'
-complete -c aclfs -n '__fish_seen_subcommand_from explain effective' -l as -x -a '(__aclfs_subject)' -d 'The user to decide for'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod; and __aclfs_is_first' -a '+a +ai +a# +ai# -a -a# =a# -E -C -i -I -N'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod; and __aclfs_is_entry' -f -a '(__aclfs_entry)'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags ls' -s R -l recursive -d 'All below'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s h -l no-dereference -d 'Change a link itself'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s f -l quiet -d 'Silent about refusals'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod chflags' -s v -l verbose -d 'Name what is changed'
-complete -c aclfs -n '__fish_seen_subcommand_from chmod' -l offline -d 'No note on what is not mounted'
-complete -c aclfs -n '__fish_seen_subcommand_from chflags' -s x -d 'Stay on one file system'
-complete -c aclfs -n '__fish_seen_subcommand_from owner' -l user -x -a '(__fish_complete_users)' -d 'A user becomes the owner'
-complete -c aclfs -n '__fish_seen_subcommand_from owner' -l group -x -a '(__fish_complete_groups)' -d 'A group becomes the owner'
-complete -c aclfs -n '__fish_seen_subcommand_from owner' -l uuid -x -d 'An identity becomes the owner'
-complete -c aclfs -n '__fish_seen_subcommand_from owner' -s h -l no-dereference -d 'A link itself'
-complete -c aclfs -n '__fish_seen_subcommand_from owner' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s a -l all -d 'Names with a dot too'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s d -l directory -d 'A directory itself'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s h -l human-readable -d 'Sizes with units'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s r -l reverse -d 'The other way round'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s L -l dereference -d 'What links lead to'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s l -d 'Mode, owner, size and time'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s e -d 'Entries, with -l'
-complete -c aclfs -n '__fish_seen_subcommand_from ls' -s O -d 'Flags, with -l'
-complete -c aclfs -n '__fish_seen_subcommand_from acl; and not __fish_seen_subcommand_from export import diff copy remap' -f \
-    -a 'export import diff copy remap'
-complete -c aclfs -n '__fish_seen_subcommand_from export' -l sorted -d 'Names in their order'
-complete -c aclfs -n '__fish_seen_subcommand_from export' -l from-mac -d 'What a Mac made'
-complete -c aclfs -n '__fish_seen_subcommand_from export import; and __fish_seen_subcommand_from acl' -s n -l numeric -d 'Identities, not names'
-complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap; and __fish_seen_subcommand_from acl' -l metadata -x -a 'auto trusted user' \
-    -d 'Where entries are stored'
-complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap import; and __fish_seen_subcommand_from acl' -l offline \
-    -d 'Also what is not mounted'
-complete -c aclfs -n '__fish_seen_subcommand_from export diff copy remap; and __fish_seen_subcommand_from acl' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from diff; and __fish_seen_subcommand_from acl' -l names -d 'Users of one name are the same'
-complete -c aclfs -n '__fish_seen_subcommand_from diff import copy; and __fish_seen_subcommand_from acl' -l ignore -x \
-    -a 'kind owner group mode flags backup acl' -d 'What is left out'
-complete -c aclfs -n '__fish_seen_subcommand_from import copy; and __fish_seen_subcommand_from acl' -l set-id -d 'Also set-id bits'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l dry-run -d 'Change nothing'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l undo-file -r -d 'A new file'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap import; and __fish_seen_subcommand_from acl' -l resume -d 'Go on with the undo file'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -l hard-links -d 'Also objects with names outside'
-complete -c aclfs -n '__fish_seen_subcommand_from remap; and __fish_seen_subcommand_from acl' -l workers -x -d 'Number of threads'
-complete -c aclfs -n '__fish_seen_subcommand_from copy remap; and __fish_seen_subcommand_from acl' -s v -l verbose -d 'Print each object'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l map-user -x -d 'Another user: OLD=NEW'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l map-group -x -d 'Another group: OLD=NEW'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l map -r -d 'A file of such lines'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l unknown -x -a 'refuse keep' -d 'Names without an account'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l posix -d 'Import POSIX ACLs'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l undo-file -r -d 'A new file'
-complete -c aclfs -n '__fish_seen_subcommand_from import' -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
-complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l dry-run -d 'Change nothing'
-complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l hard-links -d 'Also objects with names outside'
-complete -c aclfs -n '__fish_seen_subcommand_from import restore' -s v -l verbose -d 'Print each object'
-complete -c aclfs -n '__fish_seen_subcommand_from import restore' -l json -d 'Print JSON'
-# Of preset, apply has all options of these, undo and show some.
-set -l tree propagate inherit explicit strip copy-mode apply
-complete -c aclfs -n '__fish_seen_subcommand_from preset; and not __fish_seen_subcommand_from apply show undo' -f -a 'apply show undo'
-complete -c aclfs -n '__fish_seen_subcommand_from apply show' -a 'drop-box append-only no-delete team-share read-only public'
-complete -c aclfs -n '__fish_seen_subcommand_from apply show' -l group -x -a '(__fish_complete_groups)' -d 'Whose members are meant'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -l dry-run -d 'Change nothing'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l undo-file -r -d 'A new file'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l resume -d 'Go on with the undo file'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -l hard-links -d 'Also objects with names outside'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree" -l workers -x -a '1 2 4 8' -d 'Threads'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo" -l offline -d 'Also what is not mounted'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo volume" -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree undo" -s v -l verbose -d 'Print each object'
-complete -c aclfs -n "__fish_seen_subcommand_from $tree show undo volume" -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from explicit strip' -s R -l recursive -d 'Also all below'
-complete -c aclfs -n '__fish_seen_subcommand_from strip' -l inherited -d 'Only the inherited entries'
-complete -c aclfs -n '__fish_seen_subcommand_from copy-mode' -l keep-execute -d 'Files keep their execute bits'
-complete -c aclfs -n '__fish_seen_subcommand_from volume' -l reset -d 'Remove all settings'
-complete -c aclfs -n '__fish_seen_subcommand_from volume' -a 'acl noacl owners noowners'
-complete -c aclfs -n '__fish_seen_subcommand_from restore undo' -l force -d 'Also objects that were changed since'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -a '(__fish_complete_directories)'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -s o -l output -r -d 'A new file'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -l force -d 'Replace the file'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -l offline -d 'Also what is not mounted'
-complete -c aclfs -n '__fish_seen_subcommand_from report' -l metadata -x -a 'auto trusted user' -d 'Where entries are stored'
-complete -c aclfs -n '__fish_seen_subcommand_from chflags; and __aclfs_is_first' -f \
-    -a '(__aclfs_list "" (__aclfs_token) (__aclfs_flags))'
-complete -c aclfs -n '__fish_seen_subcommand_from explain' -a '
-    open-read open-write open-append exec create mkdir unlink rmdir rename link chmod chown chflags setxattr
-    getxattr listxattr stat readlink truncate utimes setacl access-r access-w access-x read write execute delete append list
-    search add_file add_subdirectory delete_child readattr writeattr readextattr writeextattr readsecurity writesecurity'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and not __fish_seen_subcommand_from exclude include status list layout' \
-    -f -a 'exclude include status list layout'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -s 0 -d 'End items in NUL'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list' -l format -x \
-    -a 'null lines rsync tar restic borg' -d 'For which program'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from list status' -l offline -d 'Read a backing directory'
-complete -c aclfs -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from layout; and not __fish_seen_subcommand_from ios container none' \
-    -f -a 'ios container none'
-complete -c aclfs -n '__fish_seen_subcommand_from purge' -l older-than -x -a '1d 3d 2w' -d 'How long it was not used'
-complete -c aclfs -n '__fish_seen_subcommand_from purge' -l dry-run -d 'Print what would be removed'
-complete -c aclfs -n '__fish_seen_subcommand_from purge' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from purge' -s v -l verbose -d 'Print each object'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from check list grant run' \
-    -f -a 'check list grant run'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and not __fish_seen_subcommand_from add list remove' \
-    -f -a 'add list remove'
-complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' \
-    -a '(__aclfs_profiles)'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from check list' -l json -d 'Print JSON'
-complete -c aclfs -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from check run grant' -l bundle -x -d 'The application'
-complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -s v -l verbose -d 'Also keys not about files'
-complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
-complete -c aclfs -n '__fish_seen_subcommand_from check; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
-complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l home -r -d 'From the mount\'s top'
-complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l layout -x -a 'macos ios'
-complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -l mount -x -a '(__aclfs_mounts)' -d 'The share'
-complete -c aclfs -n '__fish_seen_subcommand_from run; and __fish_seen_subcommand_from sandbox' -a '(__aclfs_profiles)'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from list' -f -a '(__aclfs_mounts)'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-only -d 'Read and execute'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l read-write -d 'Read, write and execute'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l follow -d 'Grant the object, wherever it moves'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from add' -l expires -x -a '30m 12h 7d' -d 'When the grant ends'
-complete -c aclfs -n '__fish_seen_subcommand_from grant; and __fish_seen_subcommand_from remove' -l below -d 'Also for paths below'
+# What a command takes: the words below it and its options with a description, the kinds of options with a value, the kinds of its operands.
+function __aclfs_command
+    set -g __aclfs_below
+    set -g __aclfs_options
+    set -g __aclfs_values
+    set -g __aclfs_operands
+    switch $argv[1]
+        case ''
+            set -g __aclfs_below \
+                mount\t'Serve a directory' unmount\t'End a mount, even a dead one' status\t'Options in force, kernel features, decisions' \
+                doctor\t'What stands in the way of a mount' fstab-line\t'The line of /etc/fstab for a mount' \
+                conformance\t'Whether a mount behaves as documented' chmod\t'Change modes and lists of entries' \
+                ls\t'List with entries, flags and attributes' chflags\t'Change BSD file flags' owner\t'Show and change owners' \
+                backup\t'Exclude objects from backups' purge\t'Remove old files from caches of containers' \
+                acl\t'Export, import, compare and copy metadata of trees' propagate\t'Inheritable entries of a directory to all below' \
+                inherit\t'Inheritable entries of its directory to an object' explicit\t'Make inherited entries explicit' \
+                strip\t'Remove entries of a tree' copy-mode\t'Give owner, group and mode to everything below' \
+                preset\t'Ready-made folders' volume\t'Settings of a backing directory for each mount' \
+                restore\t'Undo a command that wrote an undo file' explain\t'Whether an operation is allowed, and why' \
+                effective\t'Every right on an object, and its rule' report\t'A page: who may do what where' \
+                sandbox\t'Profiles, grants, confined commands' help\t'What one command takes, with its words and examples' \
+                version\t'The version of aclfs'
+        case 'backup'
+            set -g __aclfs_below \
+                exclude include status list layout
+        case 'acl'
+            set -g __aclfs_below \
+                export\t'Writes lists, flags, owner, group' import\t'Gives objects the metadata that an export states' \
+                diff\t'Where lists, flags, owner, group' copy\t'Gives objects the lists, flags, owner, group' \
+                remap\t'Puts another user or group in the place of one: in lists'
+        case 'preset'
+            set -g __aclfs_below \
+                apply\t'Turns a directory, with everything in it' show\t'The presets' \
+                undo\t'Undoes the preset that was applied to a directory last'
+        case 'sandbox'
+            set -g __aclfs_below \
+                check\t'Whether a sandbox profile is valid' list\t'The installed profiles' grant \
+                run\t'Runs a command that sees a share only as a profile allows'
+        case 'sandbox grant'
+            set -g __aclfs_below \
+                add\t'Lets an application reach a file or a folder that the user chose' \
+                list\t'The grants on one mount, or on all that the caller may ask' remove\t'Revokes grants at once'
+        case 'mount'
+            set -g __aclfs_options \
+                -f\t'Stays in the foreground' -d\t'Shows requests' -o\t'Options with commas between' --help
+            set -g __aclfs_values \
+                '-o=@options'
+            set -g __aclfs_operands \
+                '@directories' '@directories'
+        case 'unmount'
+            set -g __aclfs_options \
+                -f\t'Even if the daemon hangs or files are open' --help
+            set -g __aclfs_operands \
+                '@mounts'
+        case 'status'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --help
+            set -g __aclfs_operands \
+                '@mounts'
+        case 'doctor'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --help
+            set -g __aclfs_operands \
+                '@directories' '@directories'
+        case 'fstab-line'
+            set -g __aclfs_options \
+                -o\t'As for aclfs mount' --options\t'As for aclfs mount' --automount\t'Systemd mounts it when a program enters it' --help
+            set -g __aclfs_values \
+                '-o=@options' '--options=@options'
+            set -g __aclfs_operands \
+                '@directories' '@directories'
+        case 'conformance'
+            set -g __aclfs_options \
+                --json\t'JSON instead of TAP' --users\t'The first of the 5 numbers that stand for users and groups' --help
+            set -g __aclfs_values \
+                '--users=@none'
+            set -g __aclfs_operands \
+                '@mounts'
+        case 'chmod'
+            set -g __aclfs_options \
+                -R\t'Also all below' --recursive\t'Also all below' -h\t'Changes a link itself' --no-dereference\t'Changes a link itself' \
+                -f\t'Is silent about what the system refuses' --quiet\t'Is silent about what the system refuses' \
+                -v\t'Names what is changed' --verbose\t'Names what is changed' \
+                --offline\t'Sets a MODE also on files that are not on a mount' -H -L -P --help
+            set -g __aclfs_operands
+        case 'ls'
+            set -g __aclfs_options \
+                -l\t'Mode, links, owner, group, size and time' -e\t'Entries of lists, with -l' -O\t'File flags, with -l' \
+                -@\t'Extended attributes, with -l' -d\t'A directory itself' --directory\t'A directory itself' \
+                -a\t'Names that begin with a dot' --all\t'Names that begin with a dot' -n\t'Numbers and UUIDs instead of names' \
+                -h\t'Sizes with units' --human-readable\t'Sizes with units' -t\t'Most recently modified first' -S\t'Largest first' \
+                -r\t'Reversed' --reverse\t'Reversed' -R\t'Also all below' --recursive\t'Also all below' -L\t'The targets of links' \
+                --dereference\t'The targets of links' -1\t'One name a line (always so)' -le -leO --help
+            set -g __aclfs_operands \
+                '@files*'
+        case 'chflags'
+            set -g __aclfs_options \
+                -R\t'Also all below' --recursive\t'Also all below' -h\t'Changes a link itself' --no-dereference\t'Changes a link itself' \
+                -f\t'Is silent about what the system refuses' --quiet\t'Is silent about what the system refuses' \
+                -v\t'Names what is changed' --verbose\t'Names what is changed' -x\t'Stays on one file system' -H -L -P --help
+            set -g __aclfs_operands \
+                '@flags' '@files*'
+        case 'owner'
+            set -g __aclfs_options \
+                --user\t'A user, by name or number, becomes the owner' --group\t'A group, by name or number' \
+                --uuid\t'An identity without a number here' -h\t'A link itself' --no-dereference\t'A link itself' \
+                --json\t'Shows the owners as JSON' --help
+            set -g __aclfs_values \
+                '--user=@users' '--group=@groups' '--uuid=@none'
+            set -g __aclfs_operands \
+                '@files*'
+        case 'backup exclude'
+            set -g __aclfs_options \
+                --help
+            set -g __aclfs_operands \
+                '@files*'
+        case 'backup include'
+            set -g __aclfs_options \
+                --help
+            set -g __aclfs_operands \
+                '@files*'
+        case 'backup status'
+            set -g __aclfs_options \
+                --json\t'Prints the status as JSON' --offline\t'Reads a backing directory instead of a mount' --help
+            set -g __aclfs_operands \
+                '@files*'
+        case 'backup list'
+            set -g __aclfs_options \
+                -0\t'Ends each item of a list in NUL' --null\t'Ends each item of a list in NUL' \
+                --format\t'For which program a list is: lines (default), null, rsync' \
+                --offline\t'Reads a backing directory instead of a mount' --help
+            set -g __aclfs_values \
+                '--format=lines,null,rsync,tar,restic,borg'
+            set -g __aclfs_operands \
+                '@files*'
+        case 'backup layout'
+            set -g __aclfs_options \
+                --help
+            set -g __aclfs_operands \
+                'ios,container,none' '@files*'
+        case 'purge'
+            set -g __aclfs_options \
+                --older-than\t'Remove what was neither read nor changed for this long' \
+                --dry-run\t'Print what would be removed, and remove nothing' --json\t'One line of JSON for each object' \
+                -v\t'Print each object that is removed' --verbose\t'Print each object that is removed' --help
+            set -g __aclfs_values \
+                '--older-than=30m,12h,3d,2w'
+            set -g __aclfs_operands \
+                '@files*'
+        case 'acl export'
+            set -g __aclfs_options \
+                --json\t'A line of JSON for each object instead of text' --sorted\t'Names in the order of their bytes' \
+                -n\t'UUIDs and numbers instead of names' --numeric\t'UUIDs and numbers instead of names' \
+                --from-mac\t'Read what a Mac made: the output of ls -leR@O' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' --help
+            set -g __aclfs_values \
+                '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@files'
+        case 'acl import'
+            set -g __aclfs_options \
+                --posix\t'Import the POSIX ACLs of a backing directory' --map-user\t'Map the user OLD of the export to NEW' \
+                --map-group\t'Map the group OLD of the export to NEW' --map\t'A file with lines user:OLD=NEW and group:OLD=NEW' \
+                --unknown\t'What to do with a name that has no account here' -n\t'Use the identities of the export, not its names' \
+                --numeric\t'Use the identities of the export, not its names' \
+                --ignore\t'What stays as it is: owner, group, mode, flags, backup, acl' \
+                --set-id\t'Also set-id bits that files do not have' --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the import' \
+                --resume\t'Go on with the undo file of an import that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' --help
+            set -g __aclfs_values \
+                '--map-user=@none' '--map-group=@none' '--map=@files' '--unknown=refuse,keep' \
+                '--ignore=+owner,group,mode,flags,backup,acl' '--undo-file=@files' '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@files' '@files'
+            if contains -- --posix $argv[2..]
+                set -g __aclfs_operands \
+                    '@directories'
+            end
+        case 'acl diff'
+            set -g __aclfs_options \
+                --json\t'A line of JSON for each difference' --names\t'Users and groups of the same name are the same' \
+                --ignore\t'What is not compared: kind, owner, group, mode, flags' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' --help
+            set -g __aclfs_values \
+                '--ignore=+kind,owner,group,mode,flags,backup,acl' '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@files' '@files'
+        case 'acl copy'
+            set -g __aclfs_options \
+                --ignore\t'What stays as it is: owner, group, mode, flags, backup, acl' \
+                --set-id\t'Also set-id bits that files do not have' --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' --help
+            set -g __aclfs_values \
+                '--ignore=+owner,group,mode,flags,backup,acl' '--undo-file=@files' '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@files' '@files'
+        case 'acl remap'
+            set -g __aclfs_options \
+                --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@users|@groups' '@users|@groups' '@files'
+        case 'propagate'
+            set -g __aclfs_options \
+                --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@directories'
+        case 'inherit'
+            set -g __aclfs_options \
+                --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@files'
+        case 'explicit'
+            set -g __aclfs_options \
+                -R\t'Also all below PATH' --recursive\t'Also all below PATH' --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@files'
+        case 'strip'
+            set -g __aclfs_options \
+                -R\t'Also all below PATH' --recursive\t'Also all below PATH' --inherited\t'Only the inherited entries' \
+                --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@files'
+        case 'copy-mode'
+            set -g __aclfs_options \
+                --keep-execute\t'Files keep their own execute bits' --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                '@directories'
+        case 'preset apply'
+            set -g __aclfs_options \
+                --group\t'Whose members the entries name' --dry-run\t'Print what would change, and change nothing' \
+                --undo-file\t'A new file, from which aclfs restore undoes the changes' \
+                --resume\t'Go on with the undo file of a run that was interrupted' \
+                --hard-links\t'Also objects with hard links outside of the tree' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is changed, with its entries' \
+                --verbose\t'Print each object that is changed, with its entries' --json\t'One line of JSON for each object' \
+                --workers\t'The number of threads' --help
+            set -g __aclfs_values \
+                '--group=@groups' '--undo-file=@files' '--metadata=auto,trusted,user' '--workers=1,2,4,8'
+            set -g __aclfs_operands \
+                'drop-box,append-only,no-delete,team-share,read-only,public' '@directories'
+        case 'preset show'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --group\t'Whose members the entries name' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' --help
+            set -g __aclfs_values \
+                '--group=@groups' '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                'drop-box,append-only,no-delete,team-share,read-only,public' '@directories'
+        case 'preset undo'
+            set -g __aclfs_options \
+                --dry-run\t'Print what would be restored, and change nothing' --force\t'Also objects that were changed after the preset' \
+                --hard-links\t'Also objects that have more hard links than at that time' \
+                --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' -v\t'Print each object that is restored' \
+                --verbose\t'Print each object that is restored' --json\t'One line of JSON for each object' --help
+            set -g __aclfs_values \
+                '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@directories'
+        case 'volume'
+            set -g __aclfs_options \
+                --reset\t'Remove all settings first' --metadata\t'Where the directory has its entries, as the mount option' \
+                --json\t'JSON instead of text' --help
+            set -g __aclfs_values \
+                '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@directories' 'owners,noowners|acl,noacl' 'owners,noowners'
+        case 'restore'
+            set -g __aclfs_options \
+                --dry-run\t'Print what would be restored, and change nothing' --force\t'Also objects that were changed after the command' \
+                --hard-links\t'Also objects that have more hard links than at that time' -v\t'Print each object that is restored' \
+                --verbose\t'Print each object that is restored' --json\t'One line of JSON for each object' --help
+            set -g __aclfs_operands \
+                '@files' '@directories'
+        case 'explain'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --as\t'The user to decide for' \
+                --who-can\t'List the users to whom the operation is allowed' \
+                -R\t'With --who-can: also for all below PATH, as they are found' \
+                --recursive\t'With --who-can: also for all below PATH, as they are found' \
+                --last\t'List the last 20 denials, or the last N' --help
+            set -g __aclfs_values \
+                '--as=@subject'
+            set -g __aclfs_operands \
+                '@operations' '@files' '@files'
+            if contains -- --who-can $argv[2..]
+                set -g __aclfs_operands \
+                    '@operations' '@files'
+            end
+            if contains -- --last $argv[2..]
+                set -g __aclfs_operands \
+                    '@mounts|5,10,20,100' '@mounts'
+            end
+        case 'effective'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --as\t'The user to decide for' --help
+            set -g __aclfs_values \
+                '--as=@subject'
+            set -g __aclfs_operands \
+                '@files'
+        case 'report'
+            set -g __aclfs_options \
+                -o\t'A new file for the page' --output\t'A new file for the page' --force\t'Replace FILE' \
+                --json\t'Lines of JSON instead of a page' --offline\t'Accept a backing directory that is not mounted, too' \
+                --metadata\t'Where a backing directory stores its entries' --help
+            set -g __aclfs_values \
+                '-o=@files' '--output=@files' '--metadata=auto,trusted,user'
+            set -g __aclfs_operands \
+                '@directories'
+        case 'sandbox check'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' -v\t'Also name the keys that are not about files' \
+                --verbose\t'Also name the keys that are not about files' \
+                --bundle\t'The bundle identifier of the application whose container is included' \
+                --home\t'The home folder, as a path from the top of the mount' --layout\t'The layout of the container' --help
+            set -g __aclfs_values \
+                '--bundle=@none' '--home=@none' '--layout=macos,ios'
+            set -g __aclfs_operands \
+                '@profile' '@files*'
+        case 'sandbox list'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --help
+            set -g __aclfs_operands
+        case 'sandbox grant add'
+            set -g __aclfs_options \
+                --bundle\t'The bundle identifier of the application' --read-only\t'Allow reading and executing' \
+                --read-write\t'Allow reading, writing and executing' --follow\t'Grant the object instead of the path' \
+                --expires\t'When the grant ends: 30m, 12h, 7d, ’2026-12-31 18:00’' --help
+            set -g __aclfs_values \
+                '--bundle=@none' '--expires=30m,12h,7d'
+            set -g __aclfs_operands \
+                '@files*'
+        case 'sandbox grant list'
+            set -g __aclfs_options \
+                --json\t'JSON instead of text' --bundle\t'List only the grants of this application' --help
+            set -g __aclfs_values \
+                '--bundle=@none'
+            set -g __aclfs_operands \
+                '@mounts'
+        case 'sandbox grant remove'
+            set -g __aclfs_options \
+                --bundle\t'The bundle identifier of the application' --below\t'Also revoke all grants for paths below PATH' --help
+            set -g __aclfs_values \
+                '--bundle=@none'
+            set -g __aclfs_operands \
+                '@files*'
+        case 'sandbox run'
+            set -g __aclfs_options \
+                --bundle\t'The application’s bundle identifier' --home\t'The home folder, as a path from the top of the mount' \
+                --layout\t'The layout of the container: macos (default) or ios' --mount\t'The mount point of the share' -- --help
+            set -g __aclfs_values \
+                '--bundle=@none' '--home=@none' '--layout=macos,ios' '--mount=@mounts'
+            set -g __aclfs_operands \
+                '@profile' '@command*'
+        case 'help'
+            set -g __aclfs_options \
+                --help
+            set -g __aclfs_operands \
+                '@commands'
+        case 'version'
+            set -g __aclfs_options \
+                --help
+            set -g __aclfs_operands
+        case '*'
+            set -g __aclfs_options \
+                -o --help
+            set -g __aclfs_values \
+                '-o=@options'
+            set -g __aclfs_operands \
+                '@directories' '@directories'
+    end
+end
+
+complete -c aclfs -f -a '(__aclfs_complete)'
+complete -c aclfs -n __aclfs_wants_files -F

@@ -27,7 +27,7 @@ struct ManualTests {
         let scratch = try ScratchDirectory("manual")
         let there = "docs/man"
         let script = #"""
-            set -eu; M=docs/man; cd "$1"; mkdir Scripts docs; cp "$2" Scripts/make-man; cp -R "$3" docs/man
+            set -eu; M=docs/man; cd "$1"; mkdir Scripts docs; cp "${2%/*}/command_help.py" "$2" Scripts; cp -R "$3" docs/man
             cat >program <<END
             #!/bin/sh
             case "\$*" in

@@ -92,7 +92,8 @@ struct RefusalMessageTests {
         for (flags, words) in [("schg", "schg"), ("schg,uchg,sunlnk", "schg,sunlnk"), ("arch", "arch")] {
             #expect(
                 try said(.alice, "chflags \(flags) plain")
-                    == "aclfs: plain: Operation not permitted: only root with CAP_LINUX_IMMUTABLE can set and clear \(words)")
+                    == "aclfs: plain: Operation not permitted: only a caller with CAP_LINUX_IMMUTABLE (root outside of containers) "
+                    + "can set and clear \(words)")
         }
     }
 

@@ -20,10 +20,8 @@ struct CopyMode: ParsedCommand, ListedCommand {
     @OptionGroup var tree: TreeArguments
     @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
 
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
-        let command = TreeCommand(name: "copy-mode", options: tree.options, operand: directory.bytes, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
+        changeTree(directory, tree.options, needsDirectory: true) { (command, tree) throws(CommandFailure) in
             let tools = TreeTools()
             let source: TreeState
             do throws(AttributeFailure) { source = try tree.state(of: tree.top, tree.status, owners: true, tools) } catch {

@@ -16,10 +16,8 @@ struct Propagate: ParsedCommand, ListedCommand {
     @OptionGroup var tree: TreeArguments
     @Argument(help: ArgumentHelp(treePlace, valueName: "DIRECTORY")) var directory: ByteWord
 
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
-        let command = TreeCommand(name: "propagate", options: tree.options, operand: directory.bytes, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
+        changeTree(directory, tree.options, needsDirectory: true) { (command, tree) throws(CommandFailure) in
             try command.run(tree, InheritanceChange(change: .inherit), .below)
         }
     }

@@ -17,10 +17,8 @@ struct Strip: ParsedCommand, ListedCommand {
     @OptionGroup var tree: TreeArguments
     @Argument(help: ArgumentHelp(treePlace, valueName: "PATH")) var path: ByteWord
 
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
-        let command = TreeCommand(name: "strip", options: tree.options, operand: path.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
+        changeTree(path, tree.options) { (command, tree) throws(CommandFailure) in
             try command.run(tree, InheritanceChange(change: inherited ? .removeInherited : .removeAll), recursive ? .all : .top)
         }
     }

@@ -3,6 +3,22 @@ import Authorization
 import LinuxSystem
 import ToolSupport
 
+extension ParsedCommand {
+    /// Changes the objects of a tree.
+    /// - Parameters:
+    ///   - operand: the top of the tree, as the user writes it.
+    ///   - needsDirectory: whether another object is refused.
+    ///   - body: makes the change for the tree, and runs it.
+    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
+    func changeTree(
+        _ operand: ByteWord, _ options: TreeOptions, needsDirectory: Bool = false,
+        _ body: (TreeCommand, any ChangeableTree) throws(CommandFailure) -> Int32
+    ) -> Int32 {
+        let command = TreeCommand(self, options, operand)
+        return command.perform(needsDirectory: needsDirectory) { (tree) throws(CommandFailure) in try body(command, tree) }
+    }
+}
+
 /// One command that changes the objects of a tree: the tree, its undo file, the run, the summary.
 struct TreeCommand {
     /// As the user writes it, after `aclfs`.
@@ -101,5 +117,14 @@ struct TreeCommand {
             throw CommandFailure("\(shown) is the undo file of another command or directory; name the one of the run to resume")
         }
         do { return try UndoFileWriter(continuing: reader, end: extent.end) } catch { throw CommandFailure("\(shown): \(error.text)") }
+    }
+}
+
+extension TreeCommand {
+    /// - Parameter operand: the top of the tree, as the user writes it.
+    init<Parsed: ParsedCommand>(_ command: Parsed, _ options: TreeOptions, _ operand: ByteWord) {
+        self.init(
+            name: Parsed.name.replacing("aclfs ", with: "", maxReplacements: 1), options: options, operand: operand.bytes,
+            sink: command.sink)
     }
 }

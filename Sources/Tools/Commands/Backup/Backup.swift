@@ -43,7 +43,7 @@ package func runBackup<Files: BackupFiles>(
     let parsed: BackupArguments
     do {
         guard let known = try BackupArguments.parse(arguments) else {
-            sink.lines(BackupArguments.usage)
+            sink.lines(BackupArguments.help)
             return 0
         }
         parsed = known

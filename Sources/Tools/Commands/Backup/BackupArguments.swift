@@ -22,10 +22,19 @@ package struct BackupArguments: Sendable, Hashable {
                aclfs backup status [--json] [--offline] PATH...
                aclfs backup list [-0] [--format=FORMAT] [--offline] PATH...
                aclfs backup layout ios|container|none PATH...
-
-        FORMAT is null, lines, rsync, tar, restic or borg.
-        --offline reads a backing directory instead of a mount.
         """
+    package static let help =
+        usage + """
+
+
+            Options:
+
+              --json           prints the status as JSON
+              -0, --null       ends each item of a list in NUL
+              --format=FORMAT  for which program a list is: lines (default), null, rsync,
+                               tar, restic or borg
+              --offline        reads a backing directory instead of a mount
+            """
 
     /// - Parameter arguments: after the command's name.
     /// - Returns: `nil` for help.

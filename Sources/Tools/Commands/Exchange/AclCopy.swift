@@ -23,10 +23,8 @@ struct AclCopy: ParsedCommand {
     @Argument(help: ArgumentHelp("On a mount, or a backing directory.", valueName: "FROM")) var from: ByteWord
     @Argument(help: ArgumentHelp("On a mount, or in a backing directory that is not mounted.", valueName: "TO")) var to: ByteWord
 
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
-        let command = TreeCommand(name: "acl copy", options: tree.options, operand: to.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (target) throws(CommandFailure) in
+        changeTree(to, tree.options) { (command, target) throws(CommandFailure) in
             let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
             let source = try DirectorySource(from.bytes, isSorted: false, isOffline: tree.backing.offline)
             let change = ImportChange(ignoring: ignored, identities: [:], setsID: setId)

@@ -64,8 +64,7 @@ struct AclImport: ParsedCommand {
                     : "aclfs: acl import: name an export and what to import it into, or --posix and a backing directory", usage: Acl.usage)
             return 2
         }
-        let command = TreeCommand(name: "acl import", options: options, operand: paths[1].bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
+        return changeTree(paths[1], options) { (command, tree) throws(CommandFailure) in
             let ignored = try ExportProperty.set(ofIgnored: ignore, known: ExportProperty.changeable)
             let host = SystemNames()
             let file = try StableFile(paths[0].bytes)

@@ -24,10 +24,8 @@ struct AclRemap: ParsedCommand {
     @Argument(help: ArgumentHelp("A user or a group, as OLD.", valueName: "NEW")) var new: ByteWord
     @Argument(help: ArgumentHelp("On a mount, or in a backing directory that is not mounted.", valueName: "PATH")) var path: ByteWord
 
-    /// - Returns: the exit status: 0, 1 if an object stays as it was, 2 if nothing is done.
     func perform() -> Int32 {
-        let command = TreeCommand(name: "acl remap", options: tree.options, operand: path.bytes, sink: sink)
-        return command.perform(needsDirectory: false) { (tree) throws(CommandFailure) in
+        changeTree(path, tree.options) { (command, tree) throws(CommandFailure) in
             let host = SystemNames()
             let (one, other) = (try Self.identity(old.bytes, host), try Self.identity(new.bytes, host))
             if one == other { throw CommandFailure("OLD and NEW are the same: \(one.uuidText)") }

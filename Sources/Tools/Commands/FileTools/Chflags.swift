@@ -48,7 +48,7 @@ enum Chflags: ListedCommand {
 private func rootsFlags(in changed: FileFlags) -> String? {
     let words = FileFlagName.all.filter { changed.contains($0.flag) && !FileFlags.userSettable.contains($0.flag) }.compactMap(\.words.first)
     guard !words.isEmpty else { return nil }
-    return "only root with CAP_LINUX_IMMUTABLE can set and clear \(words.joined(separator: ","))"
+    return "only a caller with CAP_LINUX_IMMUTABLE (root outside of containers) can set and clear \(words.joined(separator: ","))"
 }
 
 /// The same with other files, for tests.

@@ -23,15 +23,13 @@ struct PresetApply: ParsedCommand {
     func perform() throws(CommandFailure) -> Int32 {
         var options = tree.options
         let preset = try Presets.preset(self.preset)
-        let target = try TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink).tree(
-            needsDirectory: true)
+        let target = try TreeCommand(self, options, directory).tree(needsDirectory: true)
         try Presets.requireEffect(target, directory.bytes)
         let kept = options.undoFile == nil && !options.isDryRun ? try PresetFiles().next(target.identity) : nil
         options.undoFile = options.undoFile ?? kept
         // What changed nothing would stand before what the next undo should undo.
         defer { if let kept { PresetFiles.removeIfEmpty(kept) } }
-        let command = TreeCommand(name: "preset apply", options: options, operand: directory.bytes, sink: sink)
-        return command.perform(needsDirectory: true) { (tree) throws(CommandFailure) in
+        return changeTree(directory, options, needsDirectory: true) { (command, tree) throws(CommandFailure) in
             let plan = try PresetPlan(preset, tree, directory.bytes, group: group)
             let status = try command.run(tree, plan.change, .all)
             let isInForce = options.isDryRun || plan.isInForce(on: tree)

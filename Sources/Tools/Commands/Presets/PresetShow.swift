@@ -37,7 +37,7 @@ struct PresetShow: ParsedCommand {
             options.isOffline = true
             if geteuid() != 0, options.metadata == nil, try MountedTree(operand) == nil { options.metadata = "user" }
         }
-        let tree = try TreeCommand(name: "preset show", options: options, operand: operand, sink: sink).tree(needsDirectory: true)
+        let tree = try TreeCommand(self, options, ByteWord(bytes: operand)).tree(needsDirectory: true)
         if directory != nil { try Presets.requireEffect(tree, operand) }
         PresetText(try PresetPlan(preset, tree, operand, group: group), isJSON: json, sink).show()
         return 0

@@ -19,8 +19,7 @@ struct PresetUndo: ParsedCommand {
 
     func perform() throws(CommandFailure) -> Int32 {
         let options = TreeOptions(metadata: backing.metadata, isOffline: backing.offline)
-        let tree = try TreeCommand(name: "preset undo", options: options, operand: directory.bytes, sink: sink).tree(
-            needsDirectory: true)
+        let tree = try TreeCommand(self, options, directory).tree(needsDirectory: true)
         guard let file = try PresetFiles().newest(of: tree) else {
             throw CommandFailure(
                 "this user has no preset to undo on \(escapedName(directory.bytes)); if it was applied with --undo-file, use aclfs restore")

@@ -28,10 +28,20 @@ package protocol ListedCommand: Command {
 /// A command that consists of others.
 protocol CommandGroup: Command {
     static var commands: [any Command.Type] { get }
+    /// What help prints: the forms of the commands, as their own help has them, unless a group has more to say.
     static var usage: String { get }
 }
 
 extension CommandGroup {
+    static var usage: String { "usage: " + commands.flatMap(forms).joined(separator: "\n       ") }
+
+    private static func forms(of command: any Command.Type) -> [String] {
+        if let group = command as? any CommandGroup.Type {
+            return ["\(group.name) \(group.commands.map { $0.word }.joined(separator: "|")) ..."]
+        }
+        return (command as? any ParsedCommand.Type)?.configuration.usage?.split(separator: "\n").map { String($0) } ?? []
+    }
+
     package static var takesWord: Bool { true }
 
     package static func run(_ words: [[UInt8]]) -> Int32 {

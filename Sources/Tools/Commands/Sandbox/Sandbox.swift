@@ -7,23 +7,12 @@ enum Sandbox: CommandGroup, ListedCommand {
     static let summary = "profiles, grants, confined commands"
     static let example = "sandbox list"
     static var commands: [any Command.Type] { [SandboxCheck.self, SandboxList.self, SandboxGrant.self, SandboxRunCommand.self] }
-    static let usage = """
-        usage: aclfs sandbox check [--json] [-v] [--bundle ID] [--home PATH] [--layout macos|ios] PROFILE [PATH ...]
-               aclfs sandbox list [--json]
-               aclfs sandbox grant add|list|remove ...
-               aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND ...
-        """
 }
 
 /// `aclfs sandbox grant add|list|remove`.
 enum SandboxGrant: CommandGroup {
     static let name = "aclfs sandbox grant"
     static var commands: [any Command.Type] { [GrantAdd.self, GrantList.self, GrantRemove.self] }
-    static let usage = """
-        usage: aclfs sandbox grant add --bundle ID --read-only|--read-write [--follow] [--expires TIME] PATH ...
-               aclfs sandbox grant list [--json] [--bundle ID] [MOUNTPOINT]
-               aclfs sandbox grant remove --bundle ID [--below] PATH ...
-        """
 }
 
 /// `aclfs sandbox run PROFILE … -- COMMAND …`.
@@ -31,7 +20,7 @@ struct SandboxRunCommand: ParsedCommand {
     static let configuration = CommandConfiguration(
         commandName: "aclfs sandbox run",
         abstract: "Runs a command that sees a share only as a profile allows.",
-        usage: "aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND …")
+        usage: "aclfs sandbox run PROFILE [--bundle ID] [--home PATH] [--layout macos|ios] [--mount MOUNTPOINT] -- COMMAND ...")
 
     @Argument(help: ArgumentHelp("The name of an installed profile, or the path of a file (with a slash).", valueName: "PROFILE"))
     var profile: ByteWord
