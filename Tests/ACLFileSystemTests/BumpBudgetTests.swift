@@ -75,7 +75,7 @@ struct BumpBudgetTests {
         cache.begin(hasEpoch: true)
         for _ in 0..<100 {
             let directory = Node(id: NodeID(2), object: tree.root)
-            directory.lastCacheable.store(1, ordering: .relaxed)
+            directory.exposure.noteCacheableEntry(bumps: 0)
             cache.invalidateOldTimeout(of: directory, charging: Self.alice)
         }
         #expect(cache.bumps == BumpBudget.burst)

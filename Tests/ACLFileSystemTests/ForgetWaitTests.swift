@@ -49,7 +49,7 @@ import Testing
         return entry
     }
 
-    private func isMarked(_ id: NodeID) -> Bool { fileSystem.loader.nodes.find(id)?.revalidation.isPossible ?? false }
+    private func isMarked(_ id: NodeID) -> Bool { fileSystem.loader.nodes.find(id)?.exposure.revalidation.isPossible ?? false }
 
     /// Runs something while a look-up waits.
     private func meanwhile(_ body: @escaping @Sendable () -> Void) throws -> Monitor<Bool> {

@@ -41,7 +41,7 @@ final class BlockingNotifications: Sendable {
     ) {
         let invalidated = candidates.filter { candidate in
             guard cache.confirmMayInvalidate() else { return false }
-            candidate.node.revalidation.noteInvalidation()
+            candidate.node.exposure.revalidation.noteInvalidation()
             cache.forgets.noteInvalidation()
             notifier.invalidateEntry(candidate.name, in: candidate.parent)
             return true
@@ -50,14 +50,14 @@ final class BlockingNotifications: Sendable {
         // the walks discard the entry themselves.
         if !isStopped.load(ordering: .relaxed) {
             SystemTime.sleep(milliseconds: 10)
-            let remaining = invalidated.filter { nodes.find($0.node.id) === $0.node && $0.node.revalidation.isEarlyAttempt }
+            let remaining = invalidated.filter { nodes.find($0.node.id) === $0.node && $0.node.exposure.revalidation.isEarlyAttempt }
             if !remaining.isEmpty {
-                for candidate in remaining { candidate.node.revalidation.noteInvalidation() }
+                for candidate in remaining { candidate.node.exposure.revalidation.noteInvalidation() }
                 cache.requestRecoveryBump()
                 SystemTime.sleep(milliseconds: 40)
             }
         }
-        for candidate in candidates { candidate.node.revalidation.endAttempt() }
+        for candidate in candidates { candidate.node.exposure.revalidation.endAttempt() }
     }
 
     func stop() {
@@ -68,7 +68,7 @@ final class BlockingNotifications: Sendable {
 
     /// Invalidates the entry of a marked directory. If the queue is full, a later attempt follows.
     func invalidateEntry(_ candidate: ForgettingQueue.Candidate) {
-        if !queue.add(candidate) { candidate.node.revalidation.endAttempt() }
+        if !queue.add(candidate) { candidate.node.exposure.revalidation.endAttempt() }
     }
 
     /// Invalidates the pages of a file, on a thread of its own: the notification waits for reads that hold the pages. Does nothing if the

@@ -65,7 +65,7 @@ final class CacheClock: Sendable {
             if isHarmless, let used, !used.contains(inode) {
                 kernel.notifications.invalidateEntry(candidate)
             } else {
-                candidate.node.revalidation.endAttempt()
+                candidate.node.exposure.revalidation.endAttempt()
             }
         }
     }

@@ -18,7 +18,7 @@ extension KernelView {
         if share.watched.isWatched(object.object.key, at: object.status.ctime) { return timeouts.watchedAttributes }
         // Most objects are asked about once and never again. One that is watched already has changed through a mount.
         let now = SystemTime.monotonic()
-        guard mayBeginWatch, node.attributeTimeout.hasEnded(at: now) || share.watched.isWatched(object.object.key) else {
+        guard mayBeginWatch, node.exposure.attributeTimeout.hasEnded(at: now) || share.watched.isWatched(object.object.key) else {
             return timeouts.attributes
         }
         return beginWatch(of: object, at: now) ? timeouts.watchedAttributes : timeouts.attributes
@@ -37,7 +37,7 @@ extension KernelView {
         guard !share.watched.isWatched(directory.object.key, sinceBefore: directory.status.ctime) else { return }
         let now = SystemTime.monotonic()
         // A name that comes or goes each moment would make the kernel look up all others each moment.
-        guard !node.attributeTimeout.wasInvalidated(at: now), judge.everyCallerHolds(.search, on: directory) else { return }
+        guard !node.exposure.attributeTimeout.wasInvalidated(at: now), judge.everyCallerHolds(.search, on: directory) else { return }
         _ = beginWatch(of: directory, at: now)
     }
 
@@ -96,8 +96,8 @@ extension KernelView {
     /// Invalidates attributes of an object that is watched no longer. It takes no lock of the kernel.
     func invalidateUnwatched(_ object: BackingObject) {
         loader.forEachNode(of: object) { node in
-            node.attributeTimeout.invalidate(at: SystemTime.monotonic())
-            node.wasListedAtRest.store(false, ordering: .relaxed)
+            node.exposure.attributeTimeout.invalidate(at: SystemTime.monotonic())
+            node.exposure.endRest()
             // A look-up in flight may bring the old ones. With its entry stale, the kernel asks again.
             if !cache.invalidateKnownAttributes(of: node.id) {
                 cache.requestBump()

@@ -43,11 +43,11 @@ struct ExposedDirectories: Sendable {
         guard !areUncertain else { return }
         if isFirst {
             if all.count < Self.capacity, tells(.event) || tells(.ctime) {
-                directory.ctimeAtExposure = ctime
+                directory.exposure.noteCtime(ctime)
                 all.append(Seen(directory: directory, ctime: ctime))
                 return
             }
-        } else if directory.ctimeAtExposure == ctime || tells(.event) {
+        } else if directory.exposure.hadCtime(ctime) || tells(.event) {
             return
         }
         // A change by the daemon counts too: another program may have changed the directory in the same moment.

@@ -128,14 +128,21 @@ extension KernelCache {
     func noteUncacheableEntry(_ node: Node) {
         state.withLock { state in
             guard state.hasEpoch, state.allowed.entry > 0 else { return }
-            node.lastUncacheable.store(state.bumps + 1, ordering: .relaxed)
+            node.exposure.noteUncacheableEntry(bumps: state.bumps)
         }
     }
 
     /// Whether the kernel looks up a directory although its entry was answered with a timeout since the last bump.
     func isUnexpectedLookup(_ directory: Node) -> Bool {
-        let last = directory.lastCacheable.load(ordering: .relaxed)
-        return last != 0 && state.withLock { $0.timeouts.entry > 0 && $0.isUnexpectedLookup(last) }
+        directory.exposure.mayHaveTimeout
+            && state.withLock { $0.timeouts.entry > 0 && directory.exposure.isLookupUnexpected(bumps: $0.bumps) }
+    }
+
+    /// Whether a FORGET of a directory that is looked up may be on its way (docs/internals/coherence.md "A delayed FORGET"): the directory is
+    /// marked (R7) and was invalidated a moment ago, or it is looked up unexpectedly. The first uses one of the waits.
+    func isForgetLikely(of directory: Node) -> Bool {
+        guard directory.exposure.revalidation.isPossible else { return isUnexpectedLookup(directory) }
+        return directory.exposure.revalidation.takeForgetWait()
     }
 
     /// Whether entries below this directory, and entries of this object, may be exposed: not if the revocations of their owners cost
@@ -170,8 +177,7 @@ extension KernelCache {
                 if let child, !state.admitToCache(child.node, isListed: isListed) { return 0 }
                 state.exposed.append(name, child?.node.id, in: parent.id)
                 if child?.isOnOtherMount == true { state.directories.markUncertain() }
-                let isFirst = parent.lastExposure.load(ordering: .relaxed) < state.epoch
-                parent.lastExposure.store(state.epoch, ordering: .relaxed)
+                let isFirst = parent.exposure.noteExposure(in: state.epoch)
                 state.directories.note(parent, at: ctime, isFirst: isFirst, tells: tells)
                 state.schedulePeriodicBump()
             }
@@ -190,7 +196,7 @@ extension KernelCache {
     /// - Returns: the epoch.
     func beginListing(of directory: Node) -> UInt64 {
         state.withLock { state in
-            directory.unusedListings.add(1, ordering: .sequentiallyConsistent)
+            directory.exposure.beginListing()
             state.unusedListings += 1
             return state.epoch
         }
@@ -206,7 +212,7 @@ extension KernelCache {
     ///   - isInvalidated: a suspension has invalidated these entries singly.
     func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
         change { state in
-            directory.unusedListings.subtract(1, ordering: .sequentiallyConsistent)
+            directory.exposure.markListingUsed()
             state.unusedListings -= 1
             state.unusedBytes -= names.size
             guard !names.isEmpty else { return }
@@ -219,7 +225,7 @@ extension KernelCache {
                 // No bump ends their epoch, and they were in no batch that is being invalidated.
                 if state.suspension.contains(.mountsBelow) { state.deferInvalidation(names) }
             }
-            directory.lastExposure.store(state.epoch, ordering: .relaxed)
+            directory.exposure.noteExposure(in: state.epoch)
         }
     }
 
@@ -228,10 +234,7 @@ extension KernelCache {
     ///   changed them in the same moment.
     func move(_ child: NodeID?, from source: Node, to name: UnsafePointer<CChar>, below destination: Node, watchedSince: Timespec?) {
         change { state in
-            let isListed = source.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-            guard state.hasEpoch, state.isAnythingExposed, isListed || source.lastExposure.load(ordering: .relaxed) >= state.epoch else {
-                return
-            }
+            guard state.hasEpoch, state.isAnythingExposed, source.exposure.mayHaveEntries(of: state.epoch) else { return }
             // The bump invalidates it under every name.
             guard !state.exposed.isFull else { return state.bump() }
             state.exposed.append(name, child, in: destination.id)
@@ -241,8 +244,7 @@ extension KernelCache {
                 names.append(name, child, in: destination.id)
                 state.deferInvalidation(names)
             }
-            let isFirst = destination.lastExposure.load(ordering: .relaxed) < state.epoch
-            destination.lastExposure.store(state.epoch, ordering: .relaxed)
+            let isFirst = destination.exposure.noteExposure(in: state.epoch)
             if let watchedSince {
                 state.directories.note(destination, at: watchedSince, isFirst: isFirst) { $0 == .event }
             } else {
@@ -262,12 +264,9 @@ extension KernelCache {
     ///   - isLocked: the kernel holds the directory's lock. It has then used all listings that it got, and one bump is enough for these.
     func invalidateEntries(below directory: Node, charging account: BumpBudget.Account? = nil, isLocked: Bool = false) {
         change { state in
-            let isListed =
-                directory.unusedListings.load(ordering: .sequentiallyConsistent) > 0
-                && !directory.areListingsInvalid.load(ordering: .sequentiallyConsistent)
-            guard state.isAnythingExposed, isListed || directory.lastExposure.load(ordering: .relaxed) >= state.epoch else { return }
+            guard state.isAnythingExposed, directory.exposure.needsBump(in: state.epoch) else { return }
             state.bump()
-            if isLocked { directory.areListingsInvalid.store(true, ordering: .sequentiallyConsistent) }
+            if isLocked { directory.exposure.noteListingsInvalidated() }
             if let account { state.budget.charge(account, SystemTime.monotonic()) }
             if state.deferred.add(after: SystemTime.monotonic()) { state.hasEarlierDeadline = true }
         }
@@ -278,7 +277,7 @@ extension KernelCache {
     /// timeout is then gone.
     /// - Parameter account: who pays. Without a budget nothing is done: the window stays open, for directories of this account.
     func invalidateOldTimeout(of directory: Node, charging account: BumpBudget.Account) {
-        guard directory.lastCacheable.exchange(0, ordering: .relaxed) != 0 else { return }
+        guard directory.exposure.takeTimeout() else { return }
         change { state in
             // Entries are invalidated singly at present, and a bump would detach mounts.
             guard !state.suspension.contains(.mountsBelow) else { return }
@@ -579,23 +578,20 @@ private struct CacheState {
     /// second.
     mutating func admitToCache(_ node: Node, isListed: Bool) -> Bool {
         if node.isDirectory {
-            if !isListed, isUnexpectedLookup(node.lastCacheable.load(ordering: .relaxed)) {
-                node.revalidation.mark()
+            if !isListed, node.exposure.isLookupUnexpected(bumps: bumps) {
+                node.exposure.revalidation.mark()
                 return false
             }
-            node.lastCacheable.store(bumps + 1, ordering: .relaxed)
+            node.exposure.noteCacheableEntry(bumps: bumps)
             return true
         }
-        guard node.lastUncacheable.load(ordering: .relaxed) > bumps else { return true }
+        guard node.exposure.wasUncacheable(bumps: bumps) else { return true }
         let now = SystemTime.monotonic()
         guard now >= lastRecoveryBump + 1_000_000_000, confirmMountTable() else { return false }
         lastRecoveryBump = now
         bump()
         return true
     }
-
-    /// - Parameter lastCacheable: of the directory that is looked up.
-    func isUnexpectedLookup(_ lastCacheable: UInt64) -> Bool { lastCacheable > bumps }
 
     mutating func schedulePeriodicBump() {
         guard periodicBump == nil, let period = allowed.period else { return }

@@ -144,7 +144,13 @@ extension KernelView {
         cache.invalidateAttributes(of: node.id)
         // The kernel runs programs by mode and owner, so it must take them from the next answer.
         if onlyEntries { return }
-        node.attributeTimeout.invalidate(at: SystemTime.monotonic())
+        node.exposure.attributeTimeout.invalidate(at: SystemTime.monotonic())
+    }
+
+    /// Call before the mode of an object is changed, by whatever request. The kernel will look up a directory's name without a lock, after any
+    /// change of the mode (R10).
+    func prepareModeChange(of object: ObjectState) {
+        if object.facts.kind == .directory { object.node?.exposure.revalidation.mark() }
     }
 
     /// Whether the rights were universal before a change and are not after it.
@@ -193,7 +199,7 @@ extension KernelView {
                 guard let child = name.child, let node = loader.nodes.find(child) else { return false }
                 // The kernel reuses a directory's entry under any name, so the mark guards it (R7).
                 guard !node.isDirectory else {
-                    node.revalidation.mark()
+                    node.exposure.revalidation.mark()
                     return false
                 }
                 // A stale answer then meets an entry that no walk finds. A mount on a file would be lost with its entry.

@@ -27,7 +27,7 @@ extension KernelView {
 
     /// Invalidates attributes that changed without a reply that brings the kernel the new ones.
     func invalidateAttributes(of node: Node) {
-        node.attributeTimeout.invalidate(at: SystemTime.monotonic())
+        node.exposure.attributeTimeout.invalidate(at: SystemTime.monotonic())
         cache.invalidateAttributes(of: node.id)
         invalidateElsewhere(node.object)
     }
@@ -36,9 +36,9 @@ extension KernelView {
     private func invalidateAfterChangeElsewhere(of object: BackingObject, onlyEntries: Bool = false) {
         loader.forEachNode(of: object) { node in
             // Before the notification: the kernel has to take the attributes of the next answer.
-            if !onlyEntries { node.hasChangedElsewhere.store(true, ordering: .sequentiallyConsistent) }
+            if !onlyEntries { node.exposure.noteChangeElsewhere() }
             if node.isDirectory {
-                node.wasListedAtRest.store(false, ordering: .relaxed)
+                node.exposure.endRest()
                 cache.invalidateEntries(below: node)
             }
             if !cache.invalidateKnownAttributes(of: node.id) {
@@ -114,12 +114,12 @@ extension KernelView {
         defer {
             cache.invalidateAllEntries()
             for node in loader.nodes.all {
-                node.wasListedAtRest.store(false, ordering: .relaxed)
+                node.exposure.endRest()
                 cache.invalidateAttributes(of: node.id)
             }
         }
         // The kernel would stamp an unused listing after the bump (R4).
-        let listed = loader.nodes.all.filter { $0.unusedListings.load(ordering: .sequentiallyConsistent) > 0 }
+        let listed = loader.nodes.all.filter { $0.exposure.hasUnusedListing }
         if !listed.isEmpty { try notifications.awaitListings(of: listed.map { $0.id }, milliseconds: milliseconds) }
     }
 }

@@ -78,11 +78,11 @@ final class ForgettingQueue: Sendable {
     /// Queues a directory, unless it is queued already.
     /// - Returns: true if its deadline is earlier than all others.
     func add(_ node: Node, _ name: UnsafePointer<CChar>, in parent: NodeID) -> Bool {
-        guard let seconds = node.revalidation.beginAttempt() else { return false }
+        guard let seconds = node.exposure.revalidation.beginAttempt() else { return false }
         let due = (SystemTime.monotonic() / Self.granularity + 1) * Self.granularity + seconds * 1_000_000_000
         return candidates.withLock { candidates in
             guard candidates.count < Self.capacity else {
-                node.revalidation.endAttempt()
+                node.exposure.revalidation.endAttempt()
                 return false
             }
             let isEarliest = candidates.allSatisfy { $0.due > due }

@@ -64,14 +64,14 @@ extension KernelView {
         else {
             cache.noteUncacheableAnswer()
             if node.isDirectory {
-                node.revalidation.mark()
+                node.exposure.revalidation.mark()
                 cache.invalidateOldTimeout(of: node, charging: account(of: parent))
             } else {
                 cache.noteUncacheableEntry(node)
             }
             return 0
         }
-        if node.isDirectory, node.revalidation.isPossible {
+        if node.isDirectory, node.exposure.revalidation.isPossible {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
             return 0
         }
@@ -130,6 +130,16 @@ extension KernelView {
         return .unchanged(read: read)
     }
 
+    /// Whether the kernel may keep the names of the last listing: less than 70 % of the timeout of the attributes in it has passed. No listing
+    /// is kept longer, because an mtime can be set back; of a watched directory the kernel reports that.
+    func mayKeepListing(of directory: ObjectState) -> Bool {
+        guard let node = directory.node else { return false }
+        let age = node.exposure.timeSinceListing(at: SystemTime.monotonic())
+        let timeouts = cache.timeouts
+        let isAtRest = node.exposure.wasListedAtRest && share.watched.isWatched(directory.object.key, at: directory.status.ctime)
+        return Double(age) < 0.7 * 1e9 * (isAtRest ? timeouts.watchedAttributes : timeouts.attributes)
+    }
+
     /// The attributes of an object, with a timeout if every caller may see them.
     func cacheableAttributes(of object: ObjectState) -> AttributeAnswer {
         let timeout = object.node.map { prepareCacheable(object, of: $0) }
@@ -140,7 +150,7 @@ extension KernelView {
     func attributesAfterChange(of object: ObjectState) -> AttributeAnswer {
         let timeout = everyCallerMayRead(object) && kernelLearnsChanges(of: object) ? cache.timeoutOfChangedAttributes : 0
         // The kernel takes these with their timeout, even if attributes were invalidated meanwhile.
-        object.node?.attributeTimeout.replace(seconds: timeout, at: SystemTime.monotonic())
+        object.node?.exposure.attributeTimeout.replace(seconds: timeout, at: SystemTime.monotonic())
         return AttributeAnswer(attributes: attributes(of: object), validFor: timeout)
     }
 
@@ -199,14 +209,14 @@ extension KernelView {
     ///   - isForEveryCaller: every caller may see the attributes.
     func prepareAnswer(_ object: ObjectState, of node: Node, timeout: Double, isForEveryCaller: Bool) {
         let oldTimeoutApplies =
-            !isForEveryCaller && knowsAllChanges(of: node) && node.attributeTimeout.isRunning(at: SystemTime.monotonic())
+            !isForEveryCaller && knowsAllChanges(of: node) && node.exposure.attributeTimeout.isRunning(at: SystemTime.monotonic())
         if oldTimeoutApplies || isStickyDirectory(object) { cache.invalidateAttributes(of: node.id) }
-        if timeout > 0 { node.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
+        if timeout > 0 { node.exposure.attributeTimeout.extend(seconds: timeout, at: SystemTime.monotonic()) }
     }
 
     /// Whether every change of sizes, link counts and times passes through this kernel, so that it can discard those of an answer.
     private func knowsAllChanges(of node: Node) -> Bool {
-        !share.hasSeveralMounts || !node.hasChangedElsewhere.load(ordering: .sequentiallyConsistent)
+        !share.hasSeveralMounts || !node.exposure.hasChangedElsewhere
     }
 
     func isStickyDirectory(_ object: ObjectState) -> Bool {

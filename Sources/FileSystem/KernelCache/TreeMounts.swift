@@ -66,7 +66,7 @@ public final class TreeMounts: Sendable {
             share.setSeveralMounts(false)
             // The kernels must still take attributes that changed through the leaving mount (docs/internals/coherence.md "Attributes in steps").
             let now = SystemTime.monotonic()
-            for mount in left { for node in mount.kernel.loader.nodes.all { node.attributeTimeout.invalidate(at: now) } }
+            for mount in left { for node in mount.kernel.loader.nodes.all { node.exposure.attributeTimeout.invalidate(at: now) } }
             return left
         }
         if left.isEmpty { stopWatching() }

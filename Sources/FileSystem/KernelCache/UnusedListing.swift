@@ -35,7 +35,7 @@ final class UnusedListing: Sendable {
         state.withLock { state in
             let before = state.names.size
             state.names.append(name, child, in: node.id)
-            node.areListingsInvalid.store(false, ordering: .sequentiallyConsistent)
+            node.exposure.noteListedObject()
             cache.noteUnused(bytes: state.names.size - before)
         }
     }

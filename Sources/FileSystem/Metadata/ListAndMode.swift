@@ -19,8 +19,7 @@ extension MetadataChanges {
         if facts.kind == .symlink { throw .opnotsupp }
         try judge.permit(.setACL(acl), Operands(object: object), caller, about: object)
         try judge.permit(.chmod(mode), Operands(object: object), caller, about: object)
-        // The kernel will revalidate this name without a lock, after any change of the mode (R10).
-        if facts.kind == .directory { object.node?.revalidation.mark() }
+        kernel.prepareModeChange(of: object)
         do throws(Errno) {
             let stored = AttributeEffect.storedMode(mode, on: judge.volume)
             try held.makeCall(on: object) { () throws(Errno) in try makeCalls(for: object, acl, stored, caller) }

@@ -4,33 +4,13 @@ import FuseSession
 import LinuxSystem
 import Synchronization
 
-/// The object of a node id, and what the kernel got of it.
+/// The object of a node id, and what the kernel may use of it.
 final class Node: Sendable {
     let id: NodeID
     let object: BackingObject
-    /// Of a directory: the epoch in which an entry below it was last exposed.
-    let lastExposure = Atomic<UInt64>(0)
-    /// Of a directory: its ctime before the first entry of that epoch was looked up. Used only under the lock of the kernel cache.
-    nonisolated(unsafe) var ctimeAtExposure = Timespec(sec: 0, nsec: 0)
-    /// Of a directory: when a listing from its beginning last contained objects, in monotonic nanoseconds.
-    let lastListed = Atomic<UInt64>(0)
-    /// Of a directory: it was watched when it was last listed, and so were all objects of that listing.
-    let wasListedAtRest = Atomic<Bool>(false)
-    /// Of a directory: READDIRPLUS replies that the kernel may not have used yet (R5).
-    let unusedListings = Atomic<Int>(0)
-    /// The kernel had used all of these when entries below were last invalidated, and none with objects has followed.
-    let areListingsInvalid = Atomic<Bool>(false)
+    let exposure = NodeExposure()
     /// Of a directory: the table has `collidingCookies` of it.
     fileprivate let hasCollidingCookies = Atomic<Bool>(false)
-    let revalidation = Revalidation()
-    let attributeTimeout = AttributeTimeout()
-    /// The mode, owner, size, links or times that the kernel has may be older than a change through another mount of the tree.
-    let hasChangedElsewhere = Atomic<Bool>(false)
-    /// Of a directory: the number of bumps, plus one, when its entry was last answered with a timeout; 0: none is left.
-    let lastCacheable = Atomic<UInt64>(0)
-    /// Of any other object: the number of bumps, plus one, when its entry was last answered uncacheable; 0: never. The kernel may
-    /// look up such a name without a lock, and use a stale reply after the entry was invalidated singly.
-    let lastUncacheable = Atomic<UInt64>(0)
     /// Changed only under the lock of the table.
     fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
     fileprivate nonisolated(unsafe) var sibling: Node?

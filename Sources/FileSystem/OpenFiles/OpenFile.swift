@@ -105,6 +105,6 @@ final class OpenDirectory: Sendable {
         (self.node, self.descriptor, self.charge) = (node, descriptor, charge)
         self.position = Lock(position)
         listing = UnusedListing(of: node, cache)
-        wasListedBefore = node.lastListed.load(ordering: .relaxed) != 0
+        wasListedBefore = node.exposure.wasListed
     }
 }

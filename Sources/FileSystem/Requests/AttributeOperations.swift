@@ -115,8 +115,7 @@ extension AttributeOperations {
                 try judge.permit(
                     .setTimes(access: times.access.kind, modification: times.modification.kind), operands, caller, about: object)
             }
-            // The kernel will revalidate this name without a lock, after any change of the mode (R10).
-            if changes.mode != nil, object.facts.kind == .directory { object.node?.revalidation.mark() }
+            if changes.mode != nil { kernel.prepareModeChange(of: object) }
             do throws(Errno) {
                 try apply(changes, times, posix, to: object, caller)
                 let after = try loader.reload(object, keepsRecord: changes.uid == nil && changes.gid == nil && posix == nil)

@@ -91,7 +91,7 @@ extension DataOperations {
     /// Whether the call says RWF_APPEND, which WRITE does not tell: its offset is the end that this kernel knows. Another mount of the tree may
     /// have moved the end, and may move it now.
     private func appendsByCall(_ file: OpenFile, _ caller: Caller) -> Bool {
-        guard share.hasSeveralMounts, file.dataPath.mustKeepNoPages || file.node.hasChangedElsewhere.load(ordering: .relaxed),
+        guard share.hasSeveralMounts, file.dataPath.mustKeepNoPages || file.node.exposure.hasChangedElsewhere,
             CallInProgress.appends(tid: Int32(bitPattern: caller.tid))
         else { return false }
         // It may have put the bytes into its pages at that offset.

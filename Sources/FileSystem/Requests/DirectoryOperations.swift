@@ -57,18 +57,7 @@ extension DirectoryOperations {
             judge.everyCallerHolds([.list, .search, .readAttributes, .readSecurity], on: directory)
         else { return [] }
         // A new listing brings the attributes of its objects; kept names do not, so each object would be requested.
-        return wasListedRecently(in: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
-    }
-
-    /// Whether less than 70 % of the timeout of the attributes in the last listing has passed. No listing is kept longer, because an mtime
-    /// can be set back; of a watched directory the kernel reports that.
-    private func wasListedRecently(in directory: ObjectState) -> Bool {
-        guard let node = directory.node else { return false }
-        let age = SystemTime.monotonic() &- node.lastListed.load(ordering: .relaxed)
-        let timeouts = kernel.cache.timeouts
-        let isAtRest =
-            node.wasListedAtRest.load(ordering: .relaxed) && share.watched.isWatched(directory.object.key, at: directory.status.ctime)
-        return Double(age) < 0.7 * 1e9 * (isAtRest ? timeouts.watchedAttributes : timeouts.attributes)
+        return kernel.mayKeepListing(of: directory) ? [.cacheDirectory, .keepCache] : [.cacheDirectory]
     }
 
     /// READDIR: adds the names from `offset` on to the reply.
@@ -76,7 +65,7 @@ extension DirectoryOperations {
         let directory = try files.directory(id)
         // The next request on the handle proves that the kernel has used the last listing (R5).
         directory.listing.markUsed()
-        if offset == 0 { directory.node.lastListed.store(SystemTime.monotonic(), ordering: .relaxed) }
+        if offset == 0 { directory.node.exposure.noteListing(at: SystemTime.monotonic()) }
         try held.passGates(caller) { () throws(Errno) in
             // While the lock is held, no open gate is closed.
             try share.lock.withReadLock { () throws(Errno) in
@@ -103,7 +92,7 @@ extension DirectoryOperations {
             for node in exposed { lookups.forgetLookups(of: node, 1) }
             throw error
         }
-        if offset == 0 { directory.node.lastListed.store(now, ordering: .relaxed) }
+        if offset == 0 { directory.node.exposure.noteListing(at: now) }
         return exposed
     }
 
@@ -138,9 +127,9 @@ extension DirectoryOperations {
             && kernel.isAffordable(nil, below: parent)
         if exposesEntries { kernel.watchNames(of: &parent) }
         var isAtRest =
-            exposesEntries && (offset > 0 ? directory.node.wasListedAtRest.load(ordering: .relaxed) : kernel.tells(parent, of: .event))
+            exposesEntries && (offset > 0 ? directory.node.exposure.wasListedAtRest : kernel.tells(parent, of: .event))
         // Asked again: an event may have come during the listing.
-        defer { directory.node.wasListedAtRest.store(isAtRest && kernel.tells(parent, of: .event), ordering: .relaxed) }
+        defer { directory.node.exposure.noteListedAtRest(isAtRest && kernel.tells(parent, of: .event)) }
         let shortTimeout = kernel.cache.timeouts.attributes
         try forEachName(of: directory, from: offset) { name, inode, next in
             if exposesEntries, !name.isDot, let entry = listedEntry(name.name, below: parent, mayBeginWatch: directory.wasListedBefore) {
@@ -166,7 +155,7 @@ extension DirectoryOperations {
             !child.location.rights.isEmpty, kernel.isAffordable(child, below: parent)
         else { return nil }
         // A marked directory is left out (R7).
-        if let known = loader.nodes.node(of: child.object), known.isDirectory, known.revalidation.isPossible { return nil }
+        if let known = loader.nodes.node(of: child.object), known.isDirectory, known.exposure.revalidation.isPossible { return nil }
         let entry = kernel.makeEntry(child, named: name, below: parent, isListed: true, mayBeginWatch: mayBeginWatch)
         if entry.entryValidFor > 0 { return entry }
         lookups.forgetLookups(of: entry.node, 1)

@@ -37,7 +37,7 @@ extension LookupOperations {
             let found = try loader.child(name, of: directory)
             try judge.permitFinding(found, named: name, in: directory.object, caller)
             // The FORGET has not come. Mark the node, as without the wait, even if bumps came meanwhile.
-            if let awaited, isKnown(awaited) { awaited.revalidation.mark() }
+            if let awaited, isKnown(awaited) { awaited.exposure.revalidation.mark() }
             return .found(kernel.makeEntry(found, named: name, below: directory))
         } catch {
             if error == .noent { return .absent(validFor: kernel.absenceTimeout(of: name, below: directory)) }
@@ -89,7 +89,7 @@ extension LookupOperations {
                 let found = try? loader.child(name, of: directory), found.object.kind == .directory,
                 let node = loader.nodes.node(of: found.object)
             else { return nil }
-            let isLikely = node.revalidation.isPossible ? node.revalidation.takeForgetWait() : kernel.cache.isUnexpectedLookup(node)
+            let isLikely = kernel.cache.isForgetLikely(of: node)
             return isLikely ? node : nil
         }
     }
