@@ -5,6 +5,7 @@ import Testing
 
 /// Each parser of bytes from outside with a kept corpus, and with changes of it. `make fuzz` goes on with libFuzzer, guided by coverage.
 @Suite struct FuzzTests {
+    private static let isLong = ProcessInfo.processInfo.environment["ACLFS_TEST_LONG"] == "1"
     private static let corpus = Repository.top.appendingPathComponent("Tests/FuzzTests/Corpus")
 
     private static func inputs(of target: FuzzTarget) throws -> [[UInt8]] {
@@ -38,7 +39,7 @@ import Testing
         let seed = UInt64(ProcessInfo.processInfo.environment["ACLFS_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64(UInt32.max))
         print("fuzz: \(target.rawValue) with ACLFS_SEED=\(seed)")
         var random = SplitMix64(seed: seed)
-        for _ in 0..<3000 {
+        for _ in 0..<(Self.isLong ? 3000 : 1000) {
             guard let input = inputs.randomElement(using: &random), let other = inputs.randomElement(using: &random) else { return }
             target.run(Self.changed(input, with: other, &random))
         }
