@@ -79,24 +79,28 @@ struct WatchedObjectsTests {
             watched.use(try FileEvents())
             let status = try Syscall.statx(directory.rawValue)
             let key = tree.root.key
-            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
-            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "it is not watched")
+            func keep(at marks: UInt64, _ age: UInt64 = 0) -> Bool {
+                watched.keep(status, of: key, in: tree, at: marks, 4, since: SystemTime.monotonic() - age)
+            }
+            func isGone() -> Bool { watched.keptStatus(of: key, in: tree, at: 4) == nil }
+            #expect(!keep(at: watched.marks) && isGone(), "it is not watched")
             let before = watched.marks
             _ = try #require(watched.begin(tree.root, directory.rawValue, in: tree, at: 1))
-            watched.keep(status, of: key, in: tree, at: before, 4)
-            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "it was read before the watch began")
-            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
-            #expect(watched.keptStatus(of: key, in: tree, at: 4) == status)
+            #expect(!keep(at: before) && isGone(), "it was read before the watch began")
+            #expect(keep(at: watched.marks) && watched.keptStatus(of: key, in: tree, at: 4) == status)
             #expect(watched.keptStatus(of: key, in: tree, at: 6) == nil, "something was written since")
+            watched.renewKept(key, in: tree, from: 2, to: 6)
+            #expect(watched.keptStatus(of: key, in: tree, at: 6) == nil, "another turn came before")
+            watched.renewKept(key, in: tree, from: 4, to: 6)
+            #expect(watched.keptStatus(of: key, in: tree, at: 6) == status && isGone())
             let other = try BackingTree(
                 directory: Syscall.open(path, OpenFlag.readOnly | OpenFlag.directory), metadataName: "user.other", descriptorBudget: 64,
                 report: { _ in })
-            #expect(watched.keptStatus(of: key, in: other, at: 4) == nil, "another tree reads other records")
-            Glibc.usleep(1_050_000)
-            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "a second is the bound")
-            watched.keep(status, of: key, in: tree, at: watched.marks, 4)
+            #expect(keep(at: watched.marks) && watched.keptStatus(of: key, in: other, at: 4) == nil, "another tree reads other records")
+            #expect(keep(at: watched.marks, 1_050_000_000) && isGone(), "a second after it was read is the bound")
+            #expect(keep(at: watched.marks) && !isGone())
             _ = watched.end(try #require(key.handle))
-            #expect(watched.keptStatus(of: key, in: tree, at: 4) == nil, "an event has ended the watch")
+            #expect(isGone(), "an event has ended the watch")
         }
     }
 }

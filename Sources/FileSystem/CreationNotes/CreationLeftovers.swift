@@ -76,7 +76,7 @@ struct CreationLeftovers {
         guard status.type == note.mode & FileType.mask, !status.isMountRoot else { return false }
         if status.isRegular, status.size > 0 { return false }
         if !status.isDirectory, status.nlink != 1 { return false }
-        // No account has this uid. Root's daemon made the object, and no user could open it.
+        // No account has this uid. Root's daemon made the object. Who could open it before its owner got it has written nothing.
         if FileSystemUser.candidates.contains(note.maker), status.uid == note.maker { return true }
         // Another program may have made the object after the crash; then its ctime is later. An object that was changed since
         // stays, too.

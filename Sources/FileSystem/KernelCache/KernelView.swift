@@ -62,6 +62,7 @@ final class KernelView: Sendable {
     func begin(_ negotiated: Negotiated, watchObstacle: String?) {
         agreed.withLock { $0 = Agreement(negotiated: negotiated, watchObstacle: watchObstacle) }
         cache.begin(hasEpoch: negotiated.epoch, watches: watchObstacle == nil)
+        loader.keepDirectories(watchObstacle == nil)
     }
 
     var watchObstacle: String? { agreed.withLock { $0.map { $0.watchObstacle } ?? "the kernel has not introduced itself" } }

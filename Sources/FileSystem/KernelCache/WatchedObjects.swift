@@ -48,7 +48,7 @@ final class WatchedObjects: Sendable {
     /// What was read of a directory with the metadata lock held.
     fileprivate struct KeptStatus {
         var status: FileStatus
-        /// Monotonic nanoseconds.
+        /// Before it was read, in monotonic nanoseconds.
         var time: UInt64
         /// `ReadWriteLock.writesAfter` of the metadata lock.
         var writes: UInt64
@@ -187,11 +187,25 @@ final class WatchedObjects: Sendable {
     /// - Parameters:
     ///   - marks: `marks` before it was read.
     ///   - writes: `writesAfter` of the metadata lock, held since then.
-    func keep(_ status: FileStatus, of key: ObjectKey, in tree: BackingTree, at marks: UInt64, _ writes: UInt64) {
-        guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return }
+    ///   - time: before it was read, in monotonic nanoseconds.
+    /// - Returns: whether it is kept.
+    func keep(
+        _ status: FileStatus, of key: ObjectKey, in tree: BackingTree, at marks: UInt64, _ writes: UInt64, since time: UInt64
+    ) -> Bool {
+        guard isActive.load(ordering: .relaxed), count.load(ordering: .relaxed) > 0, let handle = key.handle else { return false }
+        return shard(of: handle).watches.withLock { watches in
+            guard let watch = watches[Key(handle: handle)], watch.tree === tree, watch.mark <= marks else { return false }
+            watch.kept = KeptStatus(status: status, time: time, writes: writes)
+            return true
+        }
+    }
+
+    /// Keeps what is kept over a turn for writing that changed nothing of it.
+    func renewKept(_ key: ObjectKey, in tree: BackingTree, from before: UInt64, to after: UInt64) {
+        guard let handle = key.handle else { return }
         shard(of: handle).watches.withLock { watches in
-            guard let watch = watches[Key(handle: handle)], watch.tree === tree, watch.mark <= marks else { return }
-            watch.kept = KeptStatus(status: status, time: SystemTime.monotonic(), writes: writes)
+            guard let watch = watches[Key(handle: handle)], watch.tree === tree, watch.kept?.writes == before else { return }
+            watch.kept?.writes = after
         }
     }
 

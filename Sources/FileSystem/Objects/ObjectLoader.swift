@@ -13,6 +13,7 @@ final class ObjectLoader: Sendable {
     /// What confines this mount; nil: nothing.
     let view: ViewPolicy?
     let share: Share
+    private let keepsDirectories = Atomic<Bool>(false)
 
     init(_ tree: BackingTree, _ view: ViewPolicy?, _ share: Share) {
         (self.tree, self.view, self.share) = (tree, view, share)
@@ -30,20 +31,24 @@ final class ObjectLoader: Sendable {
     func load(_ node: Node) throws(Errno) -> ObjectState {
         try requireNoGateAbove(node)
         let descriptor = try tree.descriptor(of: node.object)
-        let marks = share.watched.marks
+        let (marks, now) = (share.watched.marks, node.isDirectory ? SystemTime.monotonic() : 0)
         let status = try Syscall.statx(descriptor.rawValue)
         if status.nlink == 0 { node.object.hasLostNames.store(true, ordering: .relaxed) }
         return ObjectState(
             object: node.object, descriptor: descriptor, status: status,
             facts: try tree.facts(node.object, descriptor, status),
-            location: location(of: node, descriptor, status), node: node, watchesAtLookup: marks)
+            location: location(of: node, descriptor, status), node: node, watchesAtLookup: marks, readAt: now)
     }
+
+    /// Whether the mount lets its kernel answer while nothing tells of changes; only then this daemon does, too.
+    func keepDirectories(_ keeps: Bool) { keepsDirectories.store(keeps, ordering: .sequentiallyConsistent) }
 
     /// Loads a directory in which names are looked up or change. Where the kernel tells of every change of a directory, what decides is not read
     /// anew for each name (docs/decisions/0040-directories-between-names.md).
     func loadParent(_ id: NodeID) throws(Errno) -> ObjectState {
         let node = try node(id)
-        guard let status = share.watched.keptStatus(of: node.object.key, in: tree, at: share.lock.writesBefore),
+        guard keepsDirectories.load(ordering: .relaxed),
+            let status = share.watched.keptStatus(of: node.object.key, in: tree, at: share.lock.writesBefore),
             let facts = tree.cachedFacts(node.object, status)
         else { return try load(node) }
         try requireNoGateAbove(node)
@@ -56,13 +61,18 @@ final class ObjectLoader: Sendable {
     /// Call it after a caller has changed a name in a directory, under the lock under which it was loaded. An act that changes what decides about
     /// names in the directory must not call it.
     func noteNameChange(in directory: ObjectState) {
-        if directory.isKept || ThreadMark.isSet { return }
-        // While the kernel tells of every change, the record counts that was read, and is not assumed for another second.
-        guard tree.isCurrent(directory.object, directory.status), share.watched.isWatched(directory.object.key) else {
-            return keepRecord(of: directory)
+        if ThreadMark.isSet { return }
+        let key = directory.object.key
+        let (before, after) = (share.lock.writesBefore, share.lock.writesAfter)
+        if directory.isKept {
+            if before != after { share.watched.renewKept(key, in: tree, from: before, to: after) }
+            return
         }
-        share.watched.keep(
-            directory.status, of: directory.object.key, in: tree, at: directory.watchesAtLookup, share.lock.writesAfter)
+        // While the kernel tells of every change, the record counts that was read, and is not assumed for another second.
+        let isKept =
+            keepsDirectories.load(ordering: .relaxed) && tree.isCurrent(directory.object, directory.status)
+            && share.watched.keep(directory.status, of: key, in: tree, at: directory.watchesAtLookup, after, since: directory.readAt)
+        if !isKept { keepRecord(of: directory) }
     }
 
     /// Loads an object again after a change by the daemon.

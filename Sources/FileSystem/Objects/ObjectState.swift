@@ -18,6 +18,8 @@ struct ObjectState {
     var watchesAtLookup: UInt64 = 0
     /// The status of a directory was kept (`ObjectLoader.loadParent`): its times, link count and size may be older than the names in it.
     var isKept = false
+    /// Of a directory: when its status was about to be read, in monotonic nanoseconds.
+    var readAt: UInt64 = 0
     /// Of a file that was just created: a descriptor for reading and writing.
     var opened: SharedDescriptor?
 

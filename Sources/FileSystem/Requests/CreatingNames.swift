@@ -30,13 +30,14 @@ enum NewObject {
         }
     }
 
-    /// Type bits and permissions of the call that creates it. If no record says more, and the group may do what others may, these are the final
-    /// ones: whoever owns the object and whichever group it has meanwhile, nobody has more rights than in the end.
-    fileprivate func firstMode(_ facts: ObjectFacts) -> UInt32 {
-        let mode = UInt32(facts.mode.rawValue)
-        let isSimple = facts.rare == nil && facts.flags.isEmpty && mode & 0o7000 == 0 && mode >> 3 & 7 == mode & 7
+    /// Type bits and permissions of the call that creates it. If it belongs to no account meanwhile, no record says more, and the owner may do what
+    /// the group may, and the group what others may, these are the final ones: nobody has more rights to it than in the end.
+    fileprivate func firstMode(_ facts: ObjectFacts, byRoot: Bool) -> UInt32 {
         if case .symlink = self { return closedMode }
-        return isSimple ? kind.typeBits | mode : closedMode
+        let mode = UInt32(facts.mode.rawValue)
+        let (owner, group, others) = (mode >> 6 & 7, mode >> 3 & 7, mode & 7)
+        let isSimple = facts.rare == nil && facts.flags.isEmpty && mode & 0o7000 == 0 && group == others && owner & others == others
+        return isSimple && !byRoot && FileSystemUser.restrictedID != nil ? kind.typeBits | mode : closedMode
     }
 }
 
@@ -58,7 +59,7 @@ extension NameOperations {
 
     /// Creates an object in up to four steps after the decision: the object with no more access than in the end, its record, its owner, its mode.
     ///
-    /// The kernel holds the directory's lock meanwhile. After a crash at any point, only root has access (invariant I6): the owner is an
+    /// The kernel holds the directory's lock meanwhile. After a crash at any point nobody has more rights than in the end (invariant I6): the owner is an
     /// unused id, or root if root creates it. A note lets the next mount remove an incomplete object
     /// (docs/decisions/0022-creation-notes.md).
     func create(
@@ -76,17 +77,18 @@ extension NameOperations {
     private func perform(
         _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in parent: ObjectState, byRoot: Bool
     ) throws(Errno) -> ObjectState {
+        let first = new.firstMode(facts, byRoot: byRoot)
         // The note stays until the object is complete, or removed again.
-        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: new.firstMode(facts), owner: facts.owner, byRoot: byRoot)
+        let note = creationNotes?.note(name, in: parent, of: loader.tree, mode: first, owner: facts.owner, byRoot: byRoot)
         var isLeft = false
         defer { if let note, !isLeft { creationNotes?.remove(note) } }
         let directory = parent.descriptor.rawValue
-        let opened = try place(new, facts, name, in: directory)
+        let opened = try place(new, first, name, in: directory)
         do throws(Errno) {
             let descriptor = if let opened { opened } else { try openCreated(name, in: directory) }
             // Root's file-system user made it, with the daemon's group.
             let isOwned = byRoot && facts.owner == 0 && facts.group == 0 && FileSystemUser.restrictedID != nil
-            let hasMode = new.firstMode(facts) & 0o7777 == UInt32(facts.mode.rawValue)
+            let hasMode = first & 0o7777 == UInt32(facts.mode.rawValue)
             let stored = try finish(descriptor.rawValue, facts, setsOwner: !isOwned, setsMode: !hasMode, in: parent)
             var found = try adopt(descriptor, new.kind, stored, name, in: directory)
             // The directory may give its group or a bit, and a default ACL takes some.
@@ -124,9 +126,8 @@ extension NameOperations {
 
     /// - Returns: of a file, what it was made with.
     private func place(
-        _ new: NewObject, _ facts: ObjectFacts, _ name: UnsafePointer<CChar>, in directory: Int32
+        _ new: NewObject, _ mode: UInt32, _ name: UnsafePointer<CChar>, in directory: Int32
     ) throws(Errno) -> SharedDescriptor? {
-        let mode = new.firstMode(facts)
         switch new {
         case .file:
             return SharedDescriptor(

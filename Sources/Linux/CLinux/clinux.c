@@ -309,9 +309,19 @@ int64_t aclfs_plistxattr(int32_t fd, void *list, uint64_t size) {
   return answer(listxattr(aclfs_proc_path(fd).text, list, size));
 }
 int64_t aclfs_llistxattr(const char *path, void *list, uint64_t size) { return answer(llistxattr(path, list, size)); }
-int32_t aclfs_fremovexattr(int32_t fd, const char *name) { return ANSWER(fremovexattr(fd, name)); }
-int32_t aclfs_premovexattr(int32_t fd, const char *name) { return ANSWER(removexattr(aclfs_proc_path(fd).text, name)); }
-int32_t aclfs_lremovexattr(const char *path, const char *name) { return ANSWER(lremovexattr(path, name)); }
+/* On overlayfs the removal of a list sets the mode, too. */
+int32_t aclfs_fremovexattr(int32_t fd, const char *name) {
+  hold_set_id_for(name);
+  return ANSWER(fremovexattr(fd, name));
+}
+int32_t aclfs_premovexattr(int32_t fd, const char *name) {
+  hold_set_id_for(name);
+  return ANSWER(removexattr(aclfs_proc_path(fd).text, name));
+}
+int32_t aclfs_lremovexattr(const char *path, const char *name) {
+  hold_set_id_for(name);
+  return ANSWER(lremovexattr(path, name));
+}
 
 /* The kernel reads and writes an int here, whatever the size encoded in the request number. */
 int32_t aclfs_get_flags(int32_t fd, uint32_t *flags) { return ANSWER(ioctl(fd, FS_IOC_GETFLAGS, flags)); }

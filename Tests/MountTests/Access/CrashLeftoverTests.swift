@@ -15,11 +15,11 @@ struct CrashLeftoverTests {
 
     /// - Parameter left: what there is when the daemon is to die, after the moment.
     private func crash(
-        _ fixture: MountFixture, _ user: TestUser, in call: String = "fchownat", at moment: Moment = .before, _ words: [String],
+        _ fixture: MountFixture, _ user: TestUser, at moment: Moment = .before, _ words: [String],
         when left: @Sendable @escaping () -> Bool = { true }
     ) throws {
         let process = try ActingProcess(user)
-        let (tracer, daemon) = try CrashTesting.trace(fixture.mountpoint, [call], "\(moment.rawValue):when=1")
+        let (tracer, daemon) = try CrashTesting.trace(fixture.mountpoint, ["fchownat"], "\(moment.rawValue):when=1")
         if moment == .after {
             Foundation.Thread.detachNewThread {
                 eventually(left)
@@ -50,10 +50,12 @@ struct CrashLeftoverTests {
     @Test(arguments: [TestUser.alice, .root]) func whatWasNotGivenToItsOwnerYetIsRemoved(_ user: TestUser) throws {
         let fixture = try MountFixture(options: nil)
         chmod(fixture.backing, 0o777)
-        for (name, words) in user.uid == 0 ? [Self.calls[0]] : Self.calls {
+        // What root creates where the group is root's, too, is root's from the beginning.
+        mkdir(fixture.backing + "/g", 0o777)
+        chown(fixture.backing + "/g", 0, 501)
+        for (name, words) in user.uid == 0 ? [("g/file", Self.calls[0].words)] : Self.calls {
             try fixture.mount()
-            // What root creates for itself is root's from the beginning.
-            try crash(fixture, user, in: user.uid == 0 ? "name_to_handle_at" : "fchownat", words(fixture.path(name)))
+            try crash(fixture, user, words(fixture.path(name)))
             let left = try #require(status(fixture.backing + "/" + name), "\(name)")
             #expect(left.st_uid == (user.uid == 0 ? 0 : 4_294_967_294), "\(name)")
             try fixture.mount()

@@ -74,6 +74,32 @@ struct SetIDTests {
         #expect(status.st_mode & 0o6000 == 0)
     }
 
+    /// On overlayfs also the removal of a POSIX ACL sets the mode.
+    @Test func aListThatIsReplacedLeavesTheBitOnOverlay() throws {
+        let fixture = try MountFixture(options: nil)
+        let layers = fixture.top + "/private/layers"
+        let script = """
+            mkdir -p $0/lower $0/upper $0/work && mount -t overlay none -o lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work $1 || exit 77
+            chmod 755 $1; mkdir $1/d $1/open; chmod 777 $1/open; chgrp 4242 $1/d; chmod 2755 $1/d; setfacl -m u:501:rx,m::rx $1/d
+            """
+        let made = try Spawn.run(["sh", "-c", "mkdir -p $0; mount -t tmpfs none $0; \(script)", layers, fixture.backing])
+        defer { for place in [fixture.backing, layers] { _ = try? Spawn.run(["umount", "-ql", place]) } }
+        // Not every kernel has overlayfs.
+        if made.status == 77 { return print("no overlayfs: \(made.output)") }
+        #expect(made.status == 0, "\(made)")
+        try fixture.mount()
+        let alice = try ActingProcess(.alice)
+        for round in 0..<4 {
+            // Each thread that serves has registered a file.
+            for number in 0..<12 { try alice.must("create", fixture.path("open/\(round)-\(number)"), "0644") }
+            let set = try Spawn.run(["setfacl", "-m", "u:60\(round):rx", fixture.path("d")])
+            var status = stat()
+            #expect(set.status == 0 && lstat(fixture.backing + "/d", &status) == 0, "\(set)")
+            #expect(status.st_mode & 0o2000 != 0, "round \(round): \(String(status.st_mode, radix: 8))")
+        }
+        try fixture.unmount()
+    }
+
     /// docs/reference/authorization.md Q1: where ownership does not count no set-id bit is stored, by whatever call, and none is honoured.
     @Test(arguments: ["noowners", "noowners,nogrpid", "noowners,kernel_features=-killpriv2"])
     func ignoredOwnershipStoresNoSetID(_ options: String) throws {

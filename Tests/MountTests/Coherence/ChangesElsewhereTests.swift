@@ -142,7 +142,7 @@ struct ChangesElsewhereTests {
             let from = ContinuousClock.now
             let isRefused = try eventually(within: 5) {
                 if try alice.call("create", fixture.path("d/late"), "0644").isOK {
-                    try alice.must("unlink", fixture.path("d/late"))
+                    try root.must("unlink", fixture.path("d/late"))
                     return false
                 }
                 return true
@@ -151,7 +151,26 @@ struct ChangesElsewhereTests {
             #expect(ContinuousClock.now - from < .milliseconds(1500), "\(script): a second is the bound where nothing tells of changes")
             try WatchedMount.must("chmod 777 d; setfattr -x trusted.aclfs d 2>/dev/null || true", in: fixture)
             #expect(eventually(within: 5) { (try? alice.call("create", fixture.path("d/again"), "0644").isOK) == true })
-            try alice.must("unlink", fixture.path("d/again"))
+            try root.must("unlink", fixture.path("d/again"))
+        }
+    }
+
+    /// Beside a mount that keeps what decides about names, one with `cache=strict` reads it for each of them.
+    @Test func aStrictMountKeepsNothing() throws {
+        let fixture = try MountFixture()
+        let strict = fixture.top + "/strict"
+        mkdir(strict, 0o755)
+        try fixture.mount("cache=strict", at: strict)
+        let (root, alice, bob) = (try ActingProcess(.root), try ActingProcess(.alice), try ActingProcess(.bob))
+        try root.must("mkdir", fixture.path("d"), "0777")
+        try root.must("chmod", fixture.path("d"), "0777")
+        for round in 0..<8 {
+            for number in 0..<(10 + round) { try alice.must("create", fixture.path("d/\(round)-\(number)"), "0644") }
+            #expect(chmod(fixture.backing + "/d", 0o755) == 0)
+            #expect(try !bob.call("create", strict + "/d/refused", "0644").isOK, "round \(round)")
+            #expect(chmod(fixture.backing + "/d", 0o777) == 0)
+            try bob.must("create", strict + "/d/granted", "0644")
+            try root.must("unlink", strict + "/d/granted")
         }
     }
 
