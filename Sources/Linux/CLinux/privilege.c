@@ -51,8 +51,8 @@ int32_t aclfs_keep_capabilities(void) {
   return prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Set-id bits outlive a change of the file only if the thread that makes it has CAP_FSETID. Its threads have it, except from the
- * registration of a backing file until the next call that may need it: in between are few others, and each change costs a call. */
+/* Set-id bits outlive a change of a file only if the thread that makes it has CAP_FSETID. The daemon's threads have it, except between the
+ * registration of a backing file and the next call that may need it: to give it up and to take it back costs a call each time. */
 _Thread_local int aclfs_set_id_state = aclfs_SET_ID_UNKNOWN;
 static _Thread_local struct __user_cap_data_struct own_sets[_LINUX_CAPABILITY_U32S_3];
 static _Atomic int is_ever_lowered;
