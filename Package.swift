@@ -120,12 +120,14 @@ let package = Package(
                 "Mounting", "ToolSupport", "ProfileFiles", "SandboxProfiles", "ACLFormats", "SandboxPolicy", "ControlProtocol",
                 "LinuxSystem", "FuseMounts",
             ], path: "Sources/Sandbox/Run", swiftSettings: strict),
+        // The process that outlives the daemon.
+        .target(name: "CKeeper", path: "Sources/Daemon/CKeeper", cSettings: shim),
         // Mounting and serving a tree: its mounts, what clients ask, the grants.
         .target(
             name: "MountDaemon",
             dependencies: [
-                "Mounting", "ToolSupport", "ProfileFiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol", "LinuxSystem",
-                "MountOptions", "Identity", "BackingStore", "FuseMounts", "FuseSession", "ACLFileSystem",
+                "CKeeper", "Mounting", "ToolSupport", "ProfileFiles", "Authorization", "ACLFormats", "SandboxPolicy", "ControlProtocol",
+                "LinuxSystem", "MountOptions", "Identity", "BackingStore", "FuseMounts", "FuseSession", "ACLFileSystem",
             ], path: "Sources/Daemon/MountDaemon", swiftSettings: strict),
         // What serves: it runs as root for months, so it has nothing that only commands need.
         .executableTarget(

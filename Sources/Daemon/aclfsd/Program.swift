@@ -20,6 +20,7 @@ enum Program {
             // The names of the helpers that mount(8) looks for.
             if name == "mount.aclfs" || name == "mount.fuse.aclfs" { return try MountStart.perform(MountRequest.helper(words)) }
             switch words.first {
+            case Restart.word: return try Restart.perform(Array(words.dropFirst()))
             case "mount": return try MountStart.perform(MountRequest.command(Array(words.dropFirst())))
             case "--help", "-h":
                 printLines(usage)

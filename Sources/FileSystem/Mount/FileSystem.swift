@@ -30,6 +30,7 @@ public final class FileSystem: Sendable {
     let accounts = AccountService()
     /// Notes of objects that are being created; nil if none are kept. A confined mount shares those of its base.
     let creationNotes: CreationNotes?
+    private let volumeFollower = Lock<(@Sendable (VolumeState) -> Void)?>(nil)
     /// Of a confined mount: the mount whose volume it shows.
     let base: FileSystem?
     /// Writes a line for the administrator.
@@ -137,7 +138,15 @@ public final class FileSystem: Sendable {
     /// - Parameter body: modifies the state.
     public func changeVolume(_ body: (inout VolumeState) -> Void) {
         mounts.share.lock.withWriteLock { judge.changeVolume(body) }
+        volumeFollower.withLock { $0?(judge.volume) }
     }
+
+    /// Calls a function with the volume's state after each change of it.
+    public func followVolume(_ body: @escaping @Sendable (VolumeState) -> Void) { volumeFollower.withLock { $0 = body } }
+
+    /// Call before the first request, for a mount that replaces one whose daemon died.
+    /// - Parameter isInUse: whether anything of the dead mount is in use.
+    public func follow(predecessor isInUse: @escaping @Sendable () -> Bool) { mounts.share.dataPaths.add(predecessor: isInUse) }
 
     /// Begins to ask for the kernel's flags of the mount where they decide.
     /// - Parameter apply: applies what the kernel has changed and `changeVolume` has not followed yet.

@@ -111,6 +111,7 @@ final class DataPathTable: Sendable {
     /// The number of objects that are open and mappable, or are in `remainingMappings`, of all shards.
     private let possiblyMapped = Atomic<Int>(0)
     private let usedPassthrough = Atomic<Bool>(false)
+    private let predecessors = Predecessors()
 
     /// Whether the kernel ever got a backing id. Mappings without a handle can exist only then.
     var hasUsedPassthrough: Bool { usedPassthrough.load(ordering: .sequentiallyConsistent) }
@@ -226,7 +227,8 @@ final class DataPathTable: Sendable {
     /// handles that are opened comes to the daemon.
     /// - Returns: false if the kernel may hold the file already.
     func claim(_ key: ObjectKey, against hold: DataHold) -> Bool {
-        shard(of: key).state.withLock { state in
+        if predecessors.mayHoldFiles { return false }
+        return shard(of: key).state.withLock { state in
             if !state.files.isEmpty, let file = state.files[key], file.isHeld(hold) { return false }
             state.claims.append(key)
             return true
@@ -237,11 +239,25 @@ final class DataPathTable: Sendable {
 
     /// Tells which users may hold a backing file now. If only this user may, claims the file.
     func claimUnlessOthersHold(_ key: ObjectKey, _ user: UInt32) -> Holders {
-        shard(of: key).state.withLock { state in
+        if predecessors.mayHoldFiles { return .others }
+        return shard(of: key).state.withLock { state in
             guard let file = state.files[key], file.isHeld(.any) else { return .noUser }
             guard file.passthroughUser == user else { return .others }
             state.claims.append(key)
             return .thisUser
+        }
+    }
+
+    /// Call before the first request: programs may have files open, and mapped, through a mount whose daemon died.
+    func add(predecessor isInUse: @escaping Predecessors.IsInUse) {
+        predecessors.add(isInUse)
+        usedPassthrough.store(true, ordering: .sequentiallyConsistent)
+        for shard in shards {
+            shard.state.withLock { state in
+                let before = state.possiblyMapped
+                state.remainingMappings.assumeAny()
+                possiblyMapped.add(state.possiblyMapped - before, ordering: .sequentiallyConsistent)
+            }
         }
     }
 

@@ -20,6 +20,12 @@ struct RemainingMappings {
         if remaining.insert(key) { hasForgotten = true }
     }
 
+    /// From now on any file may be mapped that is not asked about.
+    mutating func assumeAny() {
+        hasForgotten = true
+        cleared = RecentObjects(most: cleared.most)
+    }
+
     /// Asks whether a file may still be mapped, and forgets it if not.
     /// - Parameter descriptor: of the object, a regular file without a handle; O_PATH is enough.
     mutating func confirmMapped(_ key: ObjectKey, _ descriptor: Int32) -> Bool {

@@ -54,11 +54,11 @@ struct CrashLeftoverTests {
         mkdir(fixture.backing + "/g", 0o777)
         chown(fixture.backing + "/g", 0, 501)
         for (name, words) in user.uid == 0 ? [("g/file", Self.calls[0].words)] : Self.calls {
-            try fixture.mount()
+            try fixture.mount("restarts=0")
             try crash(fixture, user, words(fixture.path(name)))
             let left = try #require(status(fixture.backing + "/" + name), "\(name)")
             #expect(left.st_uid == (user.uid == 0 ? 0 : 4_294_967_294), "\(name)")
-            try fixture.mount()
+            try fixture.mount("restarts=0")
             #expect(status(fixture.backing + "/" + name) == nil, "\(name)")
             #expect(status(fixture.path(name)) == nil, "\(name)")
             try fixture.unmount()
@@ -69,7 +69,7 @@ struct CrashLeftoverTests {
     @Test func whatHasItsOwnerButNotItsModeIsRemoved() throws {
         let fixture = try MountFixture(options: nil)
         chmod(fixture.backing, 0o777)
-        try fixture.mount()
+        try fixture.mount("restarts=0")
         try ActingProcess(.root).must(
             "setxattr", fixture.mountpoint, "system.aclfs.acl", "user:#503 deny read,file_inherit,directory_inherit")
         let path = fixture.backing + "/d"
@@ -79,7 +79,7 @@ struct CrashLeftoverTests {
         }
         let left = try #require(status(fixture.backing + "/d"))
         #expect(left.st_uid == 501 && left.st_mode & 0o777 == 0o700)
-        try fixture.mount()
+        try fixture.mount("restarts=0")
         #expect(status(fixture.backing + "/d") == nil)
         let alice = try ActingProcess(.alice)
         try alice.must("mkdir", fixture.path("d"), "0755")
@@ -97,13 +97,13 @@ struct CrashLeftoverTests {
         defer { _ = try? Spawn.run(["umount", "-l", fixture.backing]) }
         let bound = try Spawn.run(["bindfs", below, fixture.backing])
         #expect(bound.status == 0, "\(bound)")
-        try fixture.mount()
+        try fixture.mount("restarts=0")
         try crash(fixture, .alice, ["mkdir", fixture.path("deep/d"), "0755"])
         #expect(try #require(status(below + "/deep/d")).st_uid == 0)
         // Anew, with other handles and another device.
         #expect(try Spawn.run(["umount", fixture.backing]).status == 0)
         #expect(try Spawn.run(["bindfs", below, fixture.backing]).status == 0)
-        try fixture.mount()
+        try fixture.mount("restarts=0")
         #expect(status(below + "/deep/d") == nil)
         try fixture.unmount()
     }

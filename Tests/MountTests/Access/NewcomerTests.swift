@@ -117,7 +117,7 @@ struct NewcomerTests {
         #expect(try TestUser.alice.shell("echo kept > \(file)").status == 0)
         let serving = MountFixture.daemons(of: fixture.mountpoint)
         #expect(serving.count == 1)
-        for pid in serving { kill(pid, SIGKILL) }
+        MountFixture.killDaemons(of: fixture.mountpoint)
         try eventually { try !root.call("stat", file).isOK }
         #expect(try fixture.unmount().status == 0)
         try fixture.mount()
@@ -128,7 +128,7 @@ struct NewcomerTests {
     @Test func aDeadMountIsHealedAtOnce() throws {
         for _ in 0..<25 {
             try root.must("stat", fixture.mountpoint)
-            for pid in MountFixture.daemons(of: fixture.mountpoint) { kill(pid, SIGKILL) }
+            MountFixture.killDaemons(of: fixture.mountpoint)
             // Until the kernel has closed the dead daemon's connection.
             eventually { MountFixture.daemons(of: fixture.mountpoint).isEmpty }
             try fixture.mount()

@@ -52,7 +52,7 @@ struct HealingTests {
                 mounting; is 'who may not' 0 "$(status "$A" chmod +a 'user:61751 deny read' "$M/f")"
                 reading "$M"
                 for round in $(seq $rounds); do
-                    for p in $(daemon "$M") $(daemon "$T/other"); do kill -9 $p; done
+                    kill_now $(kept "$M") $(kept "$T/other")
                     for i in $(seq 1500); do [ "$(dead "$M")" ] && break; sleep 0.02; done
                     [ $how = handed ] && "$A" mount "$S" "$T/other" 2>/dev/null
                     mounting
@@ -96,7 +96,7 @@ struct HealingTests {
             reading "$T/back"
             for pause in 0 0.01 0.02 0.05 0.1; do
                 kill_daemon "$T/back"
-                "$A" mount -f "$T/back" "$T/back" 2>/dev/null & healing=$!; sleep $pause; kill -9 $healing; wait $healing 2>/dev/null
+                "$A" mount -f "$T/back" "$T/back" 2>/dev/null & healing=$!; sleep $pause; kill_now $healing $(kept "$T/back"); wait $healing 2>/dev/null
                 for i in $(seq 1500); do [ "$(dead "$T/back")" ] && break; sleep 0.02; done
                 is "$pause: healed" 0 "$("$A" mount "$T/back" "$T/back" 2>&1; echo $?)"
                 is "$pause: served" secret "$(cat "$T/back/f")"; is "$pause: one" 1 "$(mounted "$T/back")"

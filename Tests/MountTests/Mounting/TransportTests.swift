@@ -110,7 +110,7 @@ struct TransportTests {
                     sleep 0.3
                     [ $round = 2 ] && kill -9 $(jobs -pr)
                     # A daemon that was killed frees who waits.
-                    if [ $round = 3 ]; then kill -9 $(daemon "$T/mnt"); sleep 0.2; fi
+                    if [ $round = 3 ]; then kill_now $(kept "$T/mnt"); sleep 0.2; fi
                     if [ $round = 4 ]; then kill $(daemon "$T/mnt"); fi
                     umount -l "$T/mnt" 2>/dev/null; wait
                     for i in $(seq 500); do [ -z "$(daemon "$T/mnt")" ] && break; sleep 0.05; done

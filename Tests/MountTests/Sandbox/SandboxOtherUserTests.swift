@@ -52,7 +52,7 @@ struct SandboxOtherUserTests {
                 mount --bind "WHAT" "$T/home/b/m"; chown $ZED:$ZED "$T/home"
                 case HOW in
                     his) zed "$A" mount "$T/his" "$T/home" 2>/dev/null ;;
-                    dead) "$A" mount "$T/his" "$T/home" 2>/dev/null; killed=$(daemon "$T/home"); kill -9 $killed; await '! [ -d /proc/$killed ]' ;;
+                    dead) "$A" mount "$T/his" "$T/home" 2>/dev/null; killed=$(daemon "$T/home"); kill_now $(kept "$T/home"); await '! [ -d /proc/$killed ]' ;;
                     closed) mount -t tmpfs -o mode=700 tmpfs "$T/home" ;;
                     bearing) mkdir "$T/his/s"; chmod 755 "$T/his" "$T/his/s"; zed "$A" mount -o allow_other "$T/his" "$T/home" 2>/dev/null; mount --bind "$SHARE" "$T/home/s" ;;
                 esac

@@ -66,6 +66,9 @@ final class MountFixture {
     /// The processes that serve a mount point, by the words of their command line.
     static func daemons(of path: String) -> [pid_t] { TestMounts.daemons(of: path) }
 
+    /// Kills them and their keepers, which would start others.
+    static func killDaemons(of path: String) { TestMounts.killDaemons(of: path) }
+
     static func isMounted(_ path: String) -> Bool { TestMounts.isMounted(path) }
 
     /// Waits until no gap is being looked at.

@@ -34,14 +34,18 @@ final class MountNamespace {
         status() { "$@" >/dev/null 2>&1; echo $?; }
         options() { awk -v at="$1" '$2 == at { line = $4 } END { print line }' /proc/self/mounts; }
         mounted() { awk -v at="$1" '$2 == at' /proc/self/mounts | wc -l; }
-        # The daemons that serve a mount point, by a word of their arguments.
-        daemon() {
+        # The daemons that serve a mount point and their keepers, by a word of their arguments.
+        kept() {
             grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | while read -r p; do
                 [ "$(readlink /proc/$p/exe)" = "$(readlink -f "${2:-${A}d}")" ] && echo $p
             done
         }
+        # The daemons alone: a keeper has one as its child.
+        daemon() { for p in $(kept "$@"); do [ -n "$(cat /proc/$p/task/*/children 2>/dev/null)" ] || echo $p; done; }
+        # And the keepers, which would start others.
+        kill_now() { [ $# = 0 ] || { kill -STOP "$@"; kill -9 "$@"; }; }
         kill_daemon() {
-            for p in $(daemon "$@"); do kill -9 $p; done
+            kill_now $(kept "$@")
             # Until the kernel has noticed, too.
             for i in $(seq 1500); do
                 stat "$1" 2>&1 | grep -q 'not connected\|Permission denied' && return

@@ -27,13 +27,13 @@ public final class TestMounts {
     deinit {
         // One daemon may serve several mounts. One that has ended may wait for init, without a command line.
         let paths = places
-        let serving = paths.flatMap { Self.daemons(of: $0) }
+        let serving = paths.flatMap { path in Self.processes { $0 == path } }
         for path in paths { _ = try? Spawn.run(within + [BuiltProgram.path("aclfs"), "unmount", path]) }
         if !within.isEmpty || Self.isAnythingServed(below: directory.path) {
             _ = try? Spawn.run(within + ["sh", "-c", Self.leaving + "leave_mounts \"$1\"", "sh", directory.path])
         }
         if serving.isEmpty { return }
-        Self.end(within: 30, report: report) { paths.flatMap { Self.daemons(of: $0) }.filter { serving.contains($0) } }
+        Self.end(within: 30, report: report) { paths.flatMap { path in Self.processes { $0 == path } }.filter { serving.contains($0) } }
     }
 
     /// Mounts a directory with the words of `-o`.
@@ -82,22 +82,33 @@ public final class TestMounts {
     }
 
     /// The processes that serve a mount point, by the words of their command line.
-    public static func daemons(of path: String) -> [pid_t] { daemons { $0 == path } }
+    public static func daemons(of path: String) -> [pid_t] { processes { $0 == path }.filter { !isKeeper($0) } }
 
-    private static func daemons(where isMountPoint: (String) -> Bool) -> [pid_t] {
+    /// Kills the daemons of a mount point and their keepers, which would start others.
+    public static func killDaemons(of path: String) { kill(all: processes { $0 == path }) }
+
+    private static func kill(all processes: [pid_t]) {
+        for pid in processes { Glibc.kill(pid, SIGSTOP) }
+        for pid in processes { Glibc.kill(pid, SIGKILL) }
+    }
+
+    private static func isKeeper(_ pid: pid_t) -> Bool { !ProcFile.text("/proc/\(pid)/task/\(pid)/children").isEmpty }
+
+    /// With the keepers.
+    private static func processes(where isMountPoint: (String) -> Bool) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.filter { pid in
             guard pid != getpid() else { return false }
             let words = ProcFile.text("/proc/\(pid)/cmdline").split(separator: "\0")
             guard let program = words.first, let last = words.last else { return false }
-            return program.hasSuffix("/aclfsd") && words.contains("mount") && isMountPoint(String(last))
+            return program.hasSuffix("/aclfsd") && (words.contains("mount") || words.contains("keep")) && isMountPoint(String(last))
         }
     }
 
     /// Waits for the daemons of mounts below a directory and kills, by their ids, those that do not end. For scripts, whose shell has
     /// unmounted everything unless it was killed.
     public static func endDaemons(below directory: String, report: (String) -> Void) {
-        end(within: 5, report: report) { daemons { $0.hasPrefix(directory + "/") } }
+        end(within: 5, report: report) { processes { $0.hasPrefix(directory + "/") } }
     }
 
     private static func end(within seconds: Int, report: (String) -> Void, _ left: () -> [pid_t]) {
@@ -111,8 +122,8 @@ public final class TestMounts {
             let busy = busyThreads(of: pid)
             let words = ProcFile.text("/proc/\(pid)/cmdline").replacing("\0", with: " ")
             if !busy.isEmpty { report("daemon \(pid) does not end: \(words) \(busy)") }
-            kill(pid, SIGKILL)
         }
+        kill(all: left())
     }
 
     private static func busyThreads(of pid: pid_t) -> [String] { threads(of: pid).filter { $0.contains(" R ") } }

@@ -35,8 +35,19 @@ extension MountHost {
     }
 
     private func takeOver(_ request: ReceivedRequest, _ descriptors: [SharedDescriptor]) throws(MountFailure) {
+        guard let message = try? ServeMessage(reading: request), descriptors.count >= 2 else {
+            throw MountFailure(status: MountExit.systemError, message: ServeMessage.incomplete)
+        }
+        try takeOver(message, descriptors)
+    }
+
+    /// Serves a mount that exists, and returns when it answers.
+    /// - Parameters:
+    ///   - descriptors: of /dev/fuse, of the backing directory, and of the directory of the file of `identities=` if there is one.
+    ///   - healing: set if a dead mount stands on it.
+    /// - Throws: it is not served.
+    func takeOver(_ message: ServeMessage, _ descriptors: [SharedDescriptor], _ healing: DeadMount.Healing? = nil) throws(MountFailure) {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
-        guard let message = try? ServeMessage(reading: request), descriptors.count >= 2 else { throw wrong(ServeMessage.incomplete) }
         var options = MountOptions()
         for text in message.options {
             do { try options.apply(text) } catch { throw wrong(error.description) }
@@ -54,10 +65,16 @@ extension MountHost {
         let identities = options.identities.map { IdentityFile($0, in: descriptors[2]) }
         let mount = AttachedMount(
             source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
-            profile: profile, identities: identities, descriptor: descriptor)
+            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, healing: healing)
         let isServing = WorkQueue<Bool>(capacity: 2)
-        try serve(mount, tree: tree) { isServing.add($0) }
+        do throws(MountFailure) {
+            try serve(mount, tree: tree) { isServing.add($0) }
+        } catch {
+            if healing != nil { mount.detach() }
+            throw error
+        }
         guard isServing.next() == true else { throw wrong("the new mount ended before the kernel sent its first request (FUSE_INIT)") }
+        mount.finishHealing()
     }
 
     /// - Returns: the profile of the message; nil for a mount without one.

@@ -74,18 +74,16 @@ struct DeadMount: Sendable {
             // With `dontSync` the kernel answers by itself: the new mount has no daemon yet.
             let status = try Syscall.statx(new.rawValue, flags: AtFlag.dontSync)
             try Syscall.attach(mount: new.rawValue, beneath: mountpoint)
-            return (made.device, DeviceNumber.text(status.device), Healing(dead: dead, id, new: new))
+            return (made.device, DeviceNumber.text(status.device), Healing(dead: dead, top, new: new))
         } catch {
             close(made.device)
-            report(
-                notice(
-                    "the kernel cannot attach a mount beneath it: \(error) (Linux 6.5 can, if no mounts propagate to the mount point)")
-            )
+            report("the kernel cannot attach a mount beneath it: \(error) (Linux 6.5 can, if no mounts propagate to the mount point)")
             return nil
         }
     }
 
-    private func notice(_ reason: String) -> String {
+    /// - Returns: what is done instead of attaching a mount beneath it, and why.
+    func notice(_ reason: String) -> String {
         "\(mountpoint): the dead mount is unmounted before the new one is attached, so the directory below it is exposed until then: "
             + reason
     }
@@ -97,10 +95,19 @@ extension DeadMount {
         /// O_PATH descriptors. They keep the mounts busy, so they are dropped at the end.
         private let mounts: Lock<(dead: SharedDescriptor, new: SharedDescriptor)?>
         private let deadID: UInt64
+        private let deadDevice: String
 
-        init(dead: SharedDescriptor, _ id: UInt64, new: SharedDescriptor) {
+        init(dead: SharedDescriptor, _ top: MountEntry, new: SharedDescriptor) {
             mounts = Lock((dead, new))
-            deadID = id
+            (deadID, deadDevice) = (top.id, top.device)
+        }
+
+        /// Tells whether anything of the dead mount is in use, also after it is detached. nil if the kernel cannot be asked; then it may be.
+        var isDeadInUse: (@Sendable () -> Bool)? {
+            guard let device = DeviceNumber.parse(deadDevice), let connections = try? FuseConnections(),
+                let identity = connections.identity(of: device)
+            else { return nil }
+            return { connections.identity(of: device) == identity }
         }
 
         /// Detaches the dead mount. Call when the new one answers; later calls do nothing.

@@ -20,6 +20,8 @@ struct AttachedMount: Sendable {
     var profile: SandboxProfile?
     /// What translates identities from elsewhere; nil: nothing does. A view uses its base's.
     var identities: IdentityFile?
+    /// The texts that `options` was parsed from.
+    var optionTexts: [String] = []
     var showsRequests = false
     /// Of /dev/fuse. The session owns it.
     var descriptor: Int32

@@ -1,6 +1,7 @@
 import ACLFileSystem
 import Authorization
 import BackingStore
+import ControlProtocol
 import FuseMounts
 import FuseSession
 import Glibc
@@ -42,6 +43,8 @@ final class MountHost: Sendable {
     private let ended = WorkQueue<Void>(capacity: .max)
     private let control: String?
     private let controlStart: ControlStart
+    /// What outlives this process; nil without a keeper.
+    private let kept: KeptState?
     let store: GrantStore
     /// The objects that grants follow.
     var followed: FollowedObjects { treeMounts.followed }
@@ -61,8 +64,31 @@ final class MountHost: Sendable {
     ///   - control: the directory of the control sockets; nil: no mount has one.
     ///   - grants: the files of grants.
     ///   - startControl: called for each mount but views.
-    init(control: String?, grants: GrantStore, startControl: @escaping ControlStart) {
-        (self.control, store, controlStart) = (control, grants, startControl)
+    ///   - kept: what outlives this process; nil without a keeper.
+    init(control: String?, grants: GrantStore, startControl: @escaping ControlStart, kept: KeptState?) {
+        (self.control, store, controlStart, self.kept) = (control, grants, startControl, kept)
+    }
+
+    /// Makes this process one that serves mounts. Call before any other thread starts.
+    /// - Parameters:
+    ///   - mountpoint: of the first mount.
+    ///   - source: its backing directory, for messages.
+    ///   - directory: a descriptor of that.
+    ///   - kept: as of `init`.
+    static func prepared(
+        mountpoint: String, source: String, directory: Int32, _ kept: KeptState?
+    ) throws(MountFailure) -> MountHost {
+        try blockSignals()
+        Syscall.umask(0)
+        let control = try ControlDirectory.prepare(mountpoint: mountpoint)
+        let grants = GrantStore()
+        // All later threads have the restricted fsuid, so that root's reserve is not spent.
+        if geteuid() == 0 { try RootReserve.drop(in: directory, source) }
+        // The working directory may lie where the mount is going to be.
+        do { try Syscall.chdir("/") } catch {
+            throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
+        }
+        return MountHost(control: control, grants: grants, startControl: ControlDirectory.start, kept: kept)
     }
 
     /// Serves a mount on threads of its own.
@@ -80,9 +106,11 @@ final class MountHost: Sendable {
             lent: mount.view?.lent ?? [],
             identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
             report: { Journal.note(.warning, $0) })
+        if let healing = mount.healing { fileSystem.follow(predecessor: healing.isDeadInUse ?? { true }) }
         let negotiated = NegotiatedFeatures(mount.options, server: tree.sharedFileSystem(of: tree.root))
-        let dispatch = RequestDispatch(fileSystem) { agreed in
+        let dispatch = RequestDispatch(fileSystem) { [self] agreed in
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
+            keep(mount, tree, fileSystem)
             whenServing(true)
         }
         Transport.setPersons { PersonBehind.system.payer(of: $0, tid: 0) }
@@ -161,6 +189,7 @@ final class MountHost: Sendable {
                 watch.stop()
                 identities?.stop()
                 server?.stop()
+                if mount.view == nil { kept?.remove(device: mount.device) }
                 remove(session, failure)
             }
         } catch {
@@ -199,6 +228,8 @@ final class MountHost: Sendable {
     /// - Returns: the exit status of the daemon.
     /// - Throws: the first failure of a mount.
     func waitUntilAllEnded() throws(MountFailure) -> Int32 {
+        // This thread sleeps only here.
+        kept?.watchThisThread()
         while !state.withLock({ $0.isEnding }) { _ = ended.next() }
         if let failure = state.withLock({ $0.failure }) { throw failure }
         return 0
@@ -312,6 +343,35 @@ extension MountHost {
     }
 }
 
+// MARK: What outlives the daemon
+
+extension MountHost {
+    /// Notes a mount that answers, so that a new daemon can serve it after a death. A view ends with its daemon.
+    private func keep(_ mount: AttachedMount, _ tree: BackingTree, _ fileSystem: FileSystem) {
+        guard let kept, mount.view == nil else { return }
+        do throws(Errno) {
+            let directory = try kept.hold(try tree.descriptor(of: tree.root).rawValue)
+            let identities = try mount.identities.map { (file) throws(Errno) in try kept.hold(file.directory.rawValue) }
+            let volume = fileSystem.volume
+            try kept.add(
+                KeptMount(
+                    message: ServeMessage(
+                        source: mount.source, name: mount.name, mountpoint: mount.mountpoint, device: mount.device,
+                        metadata: tree.metadataName, options: mount.optionTexts, profile: mount.profile.map { ProfileForm($0) }),
+                    directory: directory, identities: identities, isReadOnly: volume.isReadOnly,
+                    forbidsExecution: volume.forbidsExecution, securelevel: volume.securelevel))
+            fileSystem.followVolume { volume in
+                do throws(Errno) {
+                    try kept.update(device: mount.device) { mount in
+                        (mount.isReadOnly, mount.forbidsExecution) = (volume.isReadOnly, volume.forbidsExecution)
+                        mount.securelevel = volume.securelevel
+                    }
+                } catch { Journal.note(.warning, "\(mount.mountpoint): a daemon after this one would not know of the remount: \(error)") }
+            }
+        } catch { Journal.note(.warning, "\(mount.mountpoint): it will be dead if the daemon dies: \(error)") }
+    }
+}
+
 // MARK: Notes of creations
 
 extension MountHost {
@@ -413,8 +473,16 @@ extension MountHost {
             _ = try Thread.start(name: "aclfs-signals") {
                 var waiting = waiting
                 var number: Int32 = 0
+                var last: UInt64?
                 while sigwait(&waiting, &number) == 0 {
-                    if number == SIGHUP { hangUp() } else { body() }
+                    if number == SIGHUP {
+                        hangUp()
+                        continue
+                    }
+                    // What is sent to the whole control group comes from the keeper, too.
+                    let now = SystemTime.monotonic()
+                    if last.map({ now - $0 > 100_000_000 }) ?? true { body() }
+                    last = now
                 }
             }
         } catch { throw failure("cannot start a thread", error) }

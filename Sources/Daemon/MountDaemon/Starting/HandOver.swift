@@ -12,7 +12,12 @@ enum HandOver {
     /// - Returns: a connection to the caller's daemon that serves the tree; nil if there is none.
     static func daemon(for mount: PreparedMount) -> ControlClient? {
         guard let descriptor = try? mount.tree.descriptor(of: mount.tree.root) else { return nil }
-        let question = ServesMessage(ancestors: ServedDirectory.ancestors(descriptor.rawValue))
+        return daemon(serving: descriptor.rawValue)
+    }
+
+    /// The same for a backing directory that is open.
+    static func daemon(serving directory: Int32) -> ControlClient? {
+        let question = ServesMessage(ancestors: ServedDirectory.ancestors(directory))
         // By the sockets, not by the mount table: the daemon may serve another mount namespace.
         for device in ControlPlace.devices(of: geteuid()) {
             // A daemon that does not answer in time must not keep others from mounting.

@@ -40,7 +40,14 @@ package enum MountStart {
             if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0
         }
-        if request.foreground { return try mount.serve(request, readiness: nil, lock: lock) }
+        if request.foreground {
+            guard let kept = keeper(of: mount, request) else { return try mount.serve(request, readiness: nil, lock: lock, kept: nil) }
+            Daemon.runInFreshThread {
+                do throws(MountFailure) { return try mount.serve(request, readiness: nil, lock: lock, kept: kept) } catch {
+                    return error.report()
+                }
+            }
+        }
         switch try system("cannot start in the background", { () throws(Errno) in try Daemon.detach() }) {
         case .command(.ready):
             lock?.release()
@@ -56,12 +63,27 @@ package enum MountStart {
             // The waiting command prints the failure.
             let pipe = ReadinessPipe(readiness)
             lock?.leaveToCommand()
+            let kept = keeper(of: mount, request)
             Daemon.runInFreshThread {
-                do throws(MountFailure) { return try mount.serve(request, readiness: pipe, lock: nil) } catch {
+                do throws(MountFailure) { return try mount.serve(request, readiness: pipe, lock: nil, kept: kept) } catch {
                     pipe.fail(error)
                     return error.status
                 }
             }
+        }
+    }
+
+    /// Splits this process in a daemon, in which it returns, and its keeper.
+    /// - Returns: what both share; nil if there is no keeper.
+    private static func keeper(of mount: PreparedMount, _ request: MountRequest) -> KeptState? {
+        guard request.options.restarts > 0 else { return nil }
+        do throws(Errno) {
+            let state = try KeptState.new(isForeground: request.foreground)
+            try state.split(for: [(mount.source, mount.mountpoint)])
+            return state
+        } catch {
+            printError("aclfs: warning: \(mount.mountpoint): nothing restarts the daemon if it dies: \(error)")
+            return nil
         }
     }
 

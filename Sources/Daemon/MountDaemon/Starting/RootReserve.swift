@@ -1,21 +1,23 @@
-import BackingStore
 import LinuxSystem
 import Mounting
 import ToolSupport
 
-extension PreparedMount {
+/// Root's reserve on the backing directory's file system.
+enum RootReserve {
     /// Restricts the fsuid of root's daemon, so that it neither spends root's reserve nor ignores quotas (docs/decisions/0005-space.md).
     /// Call before any thread starts: threads inherit it.
+    /// - Parameters:
+    ///   - directory: a descriptor of the backing directory.
+    ///   - source: its path, for messages.
     /// - Throws: a capability is missing.
-    func dropRootReserve() throws(MountFailure) {
+    static func drop(in directory: Int32, _ source: String) throws(MountFailure) {
         var isUnmapped = false
         do throws(Errno) {
             try Syscall.dropCapability(Capability.systemResource)
-            let backing = try tree.descriptor(of: tree.root)
             // A network server judges by the id of the request, and has reserves of its own.
-            if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(backing.rawValue)) { return }
-            for id in FileSystemUser.candidates where try restrict(to: id, in: backing.rawValue) { return }
-            isUnmapped = Self.refusesOwner(in: backing.rawValue)
+            if FileSystemUser.isJudgedByServer(fileSystemType: try Syscall.fileSystemType(directory)) { return }
+            for id in FileSystemUser.candidates where try restrict(to: id, in: directory) { return }
+            isUnmapped = refusesOwner(in: directory)
         } catch {
             let needed = [("CAP_SETPCAP", Capability.setCapabilities), ("CAP_SETUID", Capability.setUserID)]
             let missing = needed.filter { !Syscall.hasCapability($0.1) }.map(\.0)
@@ -49,7 +51,7 @@ extension PreparedMount {
 
     /// Acts as an id if it exists here and the backing directory accepts objects of it, which an id-mapped mount may not.
     /// - Returns: whether this thread acts as the id now.
-    private func restrict(to id: UInt32, in directory: Int32) throws(Errno) -> Bool {
+    private static func restrict(to id: UInt32, in directory: Int32) throws(Errno) -> Bool {
         do throws(Errno) { try FileSystemUser.restrict(to: id) } catch {
             if error == .inval { return false }
             throw error

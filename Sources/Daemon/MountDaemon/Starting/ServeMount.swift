@@ -1,3 +1,4 @@
+import BackingStore
 import FuseMounts
 import FuseSession
 import Glibc
@@ -12,31 +13,22 @@ extension PreparedMount {
     ///   - request: the request.
     ///   - readiness: told when FUSE_INIT is answered.
     ///   - lock: held until the mount answers.
+    ///   - kept: what the keeper has; nil without one.
     /// - Returns: the exit status.
     /// - Throws: the mount failed.
     func serve(
-        _ request: MountRequest, readiness: ReadinessPipe?, lock: MountLock?
+        _ request: MountRequest, readiness: ReadinessPipe?, lock: MountLock?, kept: KeptState?
     ) throws(MountFailure) -> Int32 {
         if readiness != nil { Journal.useSyslog() }
         for remark in request.remarks { Journal.note(.info, remark) }
         for remark in remarks { Journal.record(.warning, remark) }
-        let isRoot = geteuid() == 0
-        try MountHost.blockSignals()
         warnOfShortLists()
         warnOfPosixACLs(request.options)
         warnOfIgnoredRules(request.options)
         noteSharedSource(request.options)
-        Syscall.umask(0)
-        let control = try ControlDirectory.prepare(mountpoint: mountpoint)
-        let grants = GrantStore()
-        // All later threads have the restricted fsuid, so that root's reserve is not spent.
-        if isRoot { try dropRootReserve() }
-        // The working directory may lie where the mount is going to be.
-        do { try Syscall.chdir("/") } catch {
-            throw MountFailure(status: MountExit.systemError, message: "cannot change to /: \(error)")
-        }
+        let directory = try rootDescriptor()
+        let host = try MountHost.prepared(mountpoint: mountpoint, source: source, directory: directory.rawValue, kept)
         let attached = try attachAsRoot(request)
-        let host = MountHost(control: control, grants: grants, startControl: ControlDirectory.start)
         do throws(MountFailure) {
             // Threads start before the mount answers, since their start may fail.
             try host.awaitSignals()
@@ -52,6 +44,12 @@ extension PreparedMount {
             throw error
         }
         return try host.waitUntilAllEnded()
+    }
+
+    private func rootDescriptor() throws(MountFailure) -> SharedDescriptor {
+        do { return try tree.descriptor(of: tree.root) } catch {
+            throw MountFailure(status: MountExit.systemError, message: "\(source): \(error)")
+        }
     }
 
     /// Mounts as root. This thread has the restricted fsuid, and a directory above the mount point may be closed to all but root: on
@@ -83,7 +81,8 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: entry.device, options: options,
-            profile: profile, identities: identities, showsRequests: request.debug, descriptor: descriptor)
+            profile: profile, identities: identities, optionTexts: request.optionTexts, showsRequests: request.debug,
+            descriptor: descriptor)
     }
 
     /// - Returns: nil if the kernel cannot mount beneath. Then the dead mount has been unmounted.
@@ -94,7 +93,8 @@ extension PreparedMount {
         do {
             made = try dead.mountBeneath(
                 source: fsname, FuseMount.Flags(options), extra: options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
-            ) { remark in
+            ) { reason in
+                let remark = dead.notice(reason)
                 printError("aclfs: \(remark)")
                 Journal.record(.warning, remark)
             }
@@ -105,7 +105,8 @@ extension PreparedMount {
         }
         return AttachedMount(
             source: source, name: request.source, mountpoint: mountpoint, device: made.device, options: options,
-            profile: profile, identities: identities, showsRequests: request.debug, descriptor: made.descriptor, healing: made.healing)
+            profile: profile, identities: identities, optionTexts: request.optionTexts, showsRequests: request.debug,
+            descriptor: made.descriptor, healing: made.healing)
     }
 
     private func mount(_ options: MountOptions, fsname: String) throws(MountFailure) -> Int32 {

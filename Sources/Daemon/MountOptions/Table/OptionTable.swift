@@ -61,6 +61,8 @@ package enum OptionTable {
         .optional(
             "zerofill_budget", \.zeroFillBudget, .size, absent: "off",
             "the most bytes of zeros that the daemon writes in a minute for one user"),
+        .value(
+            "restarts", \.restarts, .number(0...15), shown: .unlessDefault, "how often in a minute a daemon that dies is replaced by a new one"),
     ]
 
     private static let ofPlace: [OptionRow] = [

@@ -27,6 +27,8 @@ public struct MountOptions: Sendable {
     public var zeroFillMax: UInt64 = 1 << 30
     /// Bytes of zeros that each user's gaps may cost in a minute; nil: any number.
     public var zeroFillBudget: UInt64? = 1 << 30
+    /// How often in a minute a daemon that dies is replaced; 0: never.
+    public var restarts = 5
     public var allowOther = false
     public var fsname: String?
     public var requirePrivateSource = false

@@ -6,6 +6,8 @@ import ToolSupport
 /// of the source's file system fails with EBUSY.
 struct DaemonExit {
     private let daemon: RunningProcess
+    /// It shares the daemon's descriptors, and ends after it.
+    private let keeper: RunningProcess?
     private let mount: MountEntry
     private let connections = try? FuseConnections()
     private let connection: UInt64?
@@ -18,6 +20,7 @@ struct DaemonExit {
             return nil
         }
         (daemon, self.mount) = (process, mount)
+        keeper = RunningProcess(keeping: process)
         connection = DeviceNumber.parse(mount.device).flatMap { [connections] in connections?.identity(of: $0) }
     }
 
@@ -28,7 +31,7 @@ struct DaemonExit {
     /// - Returns: the process id of a daemon that still holds the source; nil if it does not.
     func wait(seconds: UInt32, isAborted: Bool) -> Int32? {
         let end = SystemTime.monotonic() + UInt64(seconds) * 1_000_000_000
-        while !daemon.ends(milliseconds: 100) {
+        while !(daemon.ends(milliseconds: 100) && keeper?.ends(milliseconds: 100) != false) {
             if !isAborted && isServedElsewhere || servesOnlyOtherMounts { return nil }
             if SystemTime.monotonic() > end { return daemon.pid }
         }

@@ -9,6 +9,9 @@ package enum OrdinaryUnmount {
     /// - Throws: no aclfs mount is there, or it is in use.
     package static func perform(_ path: String) throws(MountFailure) {
         let mountpoint = try MountPath.resolved(path, role: "mount point")
+        // A dead mount may be about to be replaced: its successor is what is to be unmounted.
+        let lock = MountServer.isDead(mountpoint) ? MountLock.acquire() : nil
+        defer { lock?.release() }
         let entry = try entry(at: mountpoint, path)
         let isDead = MountServer.isDead(mountpoint)
         let daemon = isDead ? nil : DaemonExit(of: entry)

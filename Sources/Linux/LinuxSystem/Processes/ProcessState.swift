@@ -41,6 +41,13 @@ public enum ProcessState {
         return false
     }
 
+    /// Field 4 of /proc/PID/stat.
+    static func parent(stat text: [UInt8]) -> Int32? {
+        guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else { return nil }
+        let words = text[(end + 2)...].split(separator: UInt8(ascii: " "), maxSplits: 2)
+        return words.count > 1 ? Int32(String(decoding: words[1], as: UTF8.self)) : nil
+    }
+
     /// Field 3 of /proc/TID/stat, after the last closing parenthesis, because a name may contain some.
     static func letter(stat text: [UInt8]) -> UInt8? {
         guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count else { return nil }

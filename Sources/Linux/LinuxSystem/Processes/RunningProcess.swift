@@ -18,6 +18,17 @@ public struct RunningProcess: Sendable {
         }
     }
 
+    /// The process that keeps a daemon: its parent, if that runs the same program.
+    /// - Returns: nil if there is none, or if /proc shows nothing of it.
+    public init?(keeping daemon: RunningProcess) {
+        guard let text = try? Syscall.readAll(path: "/proc/\(daemon.pid)/stat"), let parent = ProcessState.parent(stat: text), parent > 1,
+            let handle = try? value(aclfs_open_process(parent))
+        else { return nil }
+        (pid, descriptor) = (parent, SharedDescriptor(rawValue: handle))
+        func program(_ process: Int32) -> [UInt8]? { try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/\(process)/exe") }
+        guard let own = program(parent), own == program(daemon.pid) else { return nil }
+    }
+
     /// Waits for the end of the process with all its threads.
     /// - Returns: whether it ended within the time; then all its descriptors are closed.
     public func ends(milliseconds: UInt32) -> Bool {

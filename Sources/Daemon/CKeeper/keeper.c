@@ -1,0 +1,237 @@
+#include "ckeeper.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Missing in older headers. Linux 6.9: the descriptor tells of one thread. Of the first one it tells only when all are gone. */
+#define PIDFD_THREAD_ O_EXCL
+/* How often the daemon's first thread is looked at before Linux 6.9. */
+#define LOOK_MS 500
+
+static uint64_t now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Reads a small file of /proc; false if it is gone. */
+static bool read_file(const char *path, char *text, size_t room)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	ssize_t count = read(file, text, room - 1);
+	close(file);
+	if (count <= 0)
+		return false;
+	text[count] = 0;
+	return true;
+}
+
+/* The letter of /proc/…/stat; 0 if the thread is gone. A name may contain parentheses. */
+static char state_of(const char *directory)
+{
+	char path[96], text[512];
+	snprintf(path, sizeof path, "%s/stat", directory);
+	if (!read_file(path, text, sizeof text))
+		return 0;
+	const char *end = strrchr(text, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+static bool is_being_killed(const char *directory)
+{
+	char path[96], text[4096];
+	snprintf(path, sizeof path, "%s/status", directory);
+	if (!read_file(path, text, sizeof text))
+		return true;
+	uint64_t pending = 0;
+	const char *const names[] = { "\nSigPnd:", "\nShdPnd:" };
+	for (size_t i = 0; i < 2; i++) {
+		const char *line = strstr(text, names[i]);
+		if (line)
+			pending |= strtoull(line + strlen(names[i]), NULL, 16);
+	}
+	return pending & UINT64_C(1) << (SIGKILL - 1);
+}
+
+/* Whether no thread of a process runs its program any more: each is gone, or sleeps in the kernel with SIGKILL pending and
+ * will never return from there. *sleepers: how many sleep. */
+static bool is_over(pid_t process, uint32_t *sleepers)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/task", process);
+	DIR *tasks = opendir(path);
+	*sleepers = 0;
+	if (!tasks)
+		return errno == ENOENT || errno == ESRCH;
+	bool over = true;
+	for (struct dirent *task; over && (task = readdir(tasks));) {
+		if (task->d_name[0] == '.')
+			continue;
+		char directory[64];
+		snprintf(directory, sizeof directory, "/proc/%d/task/%.10s", process, task->d_name);
+		char state = state_of(directory);
+		if (state == 'D' && is_being_killed(directory))
+			++*sleepers;
+		else if (state && state != 'Z' && state != 'X')
+			over = false;
+	}
+	closedir(tasks);
+	return over;
+}
+
+/* Whether the first thread of a process is gone. It only waits, so it ends at once when the process is killed. */
+static bool has_lost_first_thread(pid_t process)
+{
+	char directory[32];
+	snprintf(directory, sizeof directory, "/proc/%d", process);
+	char state = state_of(directory);
+	return state == 'Z' || state == 'X';
+}
+
+/* The daemon's part of the split. The C library believes that this thread still has the parent's number. */
+static void become_daemon(const sigset_t *mask)
+{
+	int *number = NULL;
+	if (prctl(PR_GET_TID_ADDRESS, &number) == 0 && number)
+		*number = (int)syscall(SYS_gettid);
+	/* A daemon that nobody keeps would serve on, but a terminal that ends has to end both. */
+	sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Signals that end or reload the daemon are for it, whoever of both gets them. Those of a terminal both get. */
+static void pass_on(int signals, pid_t daemon)
+{
+	struct signalfd_siginfo info;
+	while (read(signals, &info, sizeof info) == sizeof info)
+		if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0)
+			kill(daemon, (int)info.ssi_signo);
+}
+
+/* Children from before a death, whose threads slept, too. */
+static bool reap(pid_t daemon, int *how)
+{
+	bool ended = false;
+	int status;
+	for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;)
+		if (child == daemon) {
+			ended = true;
+			*how = status;
+		}
+	return ended;
+}
+
+/* Waits until the daemon has ended, or none of its threads runs any more. */
+static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals)
+{
+	struct pollfd watched[2] = { { .fd = signals, .events = POLLIN }, { .events = POLLIN } };
+	bool is_dying = false;
+	kept->how = -1;
+	kept->sleepers = 0;
+	for (int pause = 1;; pause = pause < 50 ? pause * 2 : pause) {
+		/* A dying process is looked at until it is gone: what it sleeps on does not tell. */
+		int thread = __atomic_load_n(&kept->thread, __ATOMIC_ACQUIRE);
+		watched[1].fd = is_dying || thread <= 0 ? -1 : thread;
+		watched[1].revents = 0;
+		int timeout = is_dying ? pause : thread <= 0 ? LOOK_MS : -1;
+		poll(watched, 2, timeout);
+		pass_on(signals, daemon);
+		if (reap(daemon, &kept->how)) {
+			kept->sleepers = 0;
+			break;
+		}
+		if (!is_dying) {
+			pause = 1;
+			is_dying = watched[1].revents || (thread <= 0 && has_lost_first_thread(daemon));
+		}
+		if (is_dying && kept->is_serving && is_over(daemon, &kept->sleepers) && kept->sleepers)
+			break;
+	}
+}
+
+void aclfs_keep_watch(struct aclfs_kept *kept)
+{
+	int thread = (int)syscall(SYS_pidfd_open, (pid_t)syscall(SYS_gettid), PIDFD_THREAD_);
+	__atomic_store_n(&kept->thread, thread < 0 ? -1 : thread, __ATOMIC_RELEASE);
+}
+
+static void say(const struct aclfs_kept *kept, const char *program, const char *text)
+{
+	int error = errno;
+	if (kept->is_foreground)
+		dprintf(STDERR_FILENO, "aclfs: the daemon died, and %s cannot be run: %s; %s\n", program, strerror(error), text);
+	else
+		syslog(LOG_DAEMON | LOG_ERR, "the daemon died, and %s cannot be run: %s; %s", program, strerror(error), text);
+}
+
+/* Runs the program in this process's place. All descriptors are closed but those that the state names. */
+static void run_again(struct aclfs_kept *kept, int memory, const char *program, char *const *arguments)
+{
+	fcntl(memory, F_SETFD, 0);
+	for (size_t i = 0; i < ACLFS_KEPT_MOST_DESCRIPTORS; i++)
+		if (kept->descriptors[i] > 2)
+			fcntl(kept->descriptors[i], F_SETFD, 0);
+	/* Signals stay blocked: one that comes now is for the next daemon. */
+	extern char **environ;
+	execve(program, arguments, environ);
+	say(kept, program, "what ran before is run again");
+	execve("/proc/self/exe", arguments, environ);
+	say(kept, "the program that ran", "its mounts are dead, and closed to everybody, until they are mounted again");
+}
+
+int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program, char *_Nullable const *_Nonnull arguments)
+{
+	sigset_t passed, before;
+	sigemptyset(&passed);
+	const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		sigaddset(&passed, numbers[i]);
+	sigprocmask(SIG_BLOCK, &passed, &before);
+	int signals = signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0) {
+		int error = errno;
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return -error;
+	}
+	fflush(NULL);
+	kept->thread = 0;
+	/* As fork(2), with the table of descriptors shared: what the daemon opens is open here, and outlives it. */
+	long daemon = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (daemon < 0) {
+		int error = errno;
+		close(signals);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return -error;
+	}
+	if (daemon == 0) {
+		become_daemon(&before);
+		return 0;
+	}
+	kept->daemon = (int32_t)daemon;
+	wait_for_end(kept, (pid_t)daemon, signals);
+	if (kept->how >= 0 && WIFEXITED(kept->how))
+		_exit(WEXITSTATUS(kept->how));
+	if (kept->is_serving) {
+		kept->died = now();
+		kept->recent[kept->deaths++ % ACLFS_KEPT_RECENT] = kept->died;
+		run_again(kept, memory, program, arguments);
+	}
+	_exit(kept->how >= 0 && WIFSIGNALED(kept->how) ? 128 + WTERMSIG(kept->how) : 1);
+}

@@ -1,0 +1,168 @@
+import BackingStore
+import ControlProtocol
+import FuseMounts
+import Glibc
+import LinuxSystem
+import MountOptions
+import Mounting
+import ToolSupport
+
+/// What the program does that the keeper runs after a death: it closes the dead daemon's mounts to everybody, makes them anew as
+/// `aclfs mount` heals a dead mount, and serves them.
+package enum Restart {
+    /// The word of the command line with which the keeper runs the program.
+    package static let word = "keep"
+
+    /// - Parameter words: the number of the state's descriptor. What follows is for people who look at the list of processes.
+    /// - Returns: the exit status of the daemon.
+    /// - Throws: the state cannot be used, or there were too many deaths. Then the mounts are dead, and closed to everybody.
+    package static func perform(_ words: [String]) throws(MountFailure) -> Int32 {
+        guard let number = words.first.flatMap({ Int32($0) }), number > 2 else {
+            throw MountFailure(
+                status: MountExit.wrongUse, message: "\(word) is how the keeper of a daemon runs this program; use aclfs mount")
+        }
+        let state: KeptState
+        let mounts: [KeptMount]
+        do throws(KeptProblem) {
+            state = try KeptState(of: number)
+            if !state.isForeground { Journal.useSyslog() }
+            mounts = try state.read()
+        } catch {
+            Journal.useSyslog()
+            Journal.note(.warning, "\(error); its mounts are dead, and closed to everybody, until they are mounted again")
+            throw MountFailure(status: MountExit.systemError, message: "\(error)")
+        }
+        try? Syscall.chdir("/")
+        abort(mounts)
+        removeSockets(mounts)
+        Journal.note(.warning, "\(state.death); mounts: \(mounts.map(\.message.mountpoint).joined(separator: ", "))")
+        let most = mounts.first.map { mostDeaths(of: $0) } ?? 0
+        guard state.deaths(within: 60_000_000_000) <= most else {
+            let text = "the daemon died more than \(most) times in a minute (restarts=\(most)); "
+                + "its mounts are dead, and closed to everybody, until they are mounted again"
+            Journal.note(.warning, text)
+            throw MountFailure(status: MountExit.systemError, message: text)
+        }
+        do throws(Errno) { try state.split(for: mounts.map { ($0.message.source, $0.message.mountpoint) }) } catch {
+            Journal.note(.warning, "there is no keeper for the new daemon: \(error)")
+        }
+        Daemon.runInFreshThread {
+            do throws(MountFailure) { return try serve(mounts, state) } catch {
+                Journal.note(.warning, "\(error.message); the mounts of the dead daemon stay dead, and closed to everybody")
+                return error.status
+            }
+        }
+    }
+
+    /// Ends the connections of the dead daemon, so that callers get errors. A thread that sleeps in the kernel keeps the device open: without
+    /// this they would wait for it.
+    private static func abort(_ mounts: [KeptMount]) {
+        guard let connections = try? FuseConnections() else { return }
+        // Only what is in the table: another mount may have the number of one that has ended.
+        let attached = Set(MountTable.entries().filter { $0.type == "fuse.aclfs" }.map(\.device))
+        for device in mounts.map(\.message.device) where attached.contains(device) {
+            if let number = DeviceNumber.parse(device) { try? connections.abort(number) }
+        }
+    }
+
+    /// Nobody answers there any more, and a thread that sleeps in the kernel keeps them open: whoever asks would wait.
+    private static func removeSockets(_ mounts: [KeptMount]) {
+        for mount in mounts {
+            guard let directory = try? ControlPlace.prepareDirectory(outside: mount.message.mountpoint) else { continue }
+            unlink("\(directory)/\(ControlPlace.name(device: mount.message.device))")
+        }
+    }
+
+    private static func mostDeaths(of mount: KeptMount) -> Int { (try? options(of: mount))?.restarts ?? 0 }
+
+    /// - Returns: the options in force, with what remounts have changed.
+    private static func options(of mount: KeptMount) throws(MountFailure) -> MountOptions {
+        var options = MountOptions()
+        for text in mount.message.options {
+            do { try options.apply(text) } catch { throw failure(mount, "\(error)") }
+        }
+        options.allowOther = options.allowOther || geteuid() == 0
+        return options
+    }
+
+    private static func failure(_ mount: KeptMount, _ what: String) -> MountFailure {
+        MountFailure(status: MountExit.systemError, message: "\(mount.message.mountpoint): \(what)")
+    }
+
+    // MARK: In the new daemon
+
+    /// Serves what can be mounted anew. The rest stays dead.
+    private static func serve(_ mounts: [KeptMount], _ state: KeptState) throws(MountFailure) -> Int32 {
+        guard let first = mounts.first else { throw MountFailure(status: MountExit.systemError, message: "there is no mount") }
+        let trees = try mounts.map { (mount) throws(MountFailure) in try directory(of: mount) }
+        let host = try MountHost.prepared(
+            mountpoint: first.message.mountpoint, source: first.message.source, directory: trees[0].rawValue, state)
+        try host.awaitSignals()
+        let lock = MountLock.acquire()
+        // Before one of this daemon answers.
+        let areServed = trees.map { HandOver.daemon(serving: $0.rawValue) != nil }
+        var reasons: [MountFailure] = []
+        for (index, mount) in mounts.enumerated() {
+            do throws(MountFailure) {
+                if areServed[index] { throw failure(mount, "another daemon serves the directory by now") }
+                try heal(mount, trees[index], on: host)
+            } catch {
+                reasons.append(error)
+                Journal.note(.warning, "\(error.message); the mount stays dead, and closed to everybody, until it is mounted again")
+            }
+            state.remove(device: mount.message.device)
+        }
+        lock?.release()
+        if reasons.count == mounts.count, let reason = reasons.first { throw reason }
+        return try host.waitUntilAllEnded()
+    }
+
+    private static func directory(of mount: KeptMount) throws(MountFailure) -> SharedDescriptor {
+        do throws(Errno) { return SharedDescriptor(try Syscall.dup(mount.directory)) } catch { throw failure(mount, "\(error)") }
+    }
+
+    private static func heal(_ mount: KeptMount, _ directory: SharedDescriptor, on host: MountHost) throws(MountFailure) {
+        var message = mount.message
+        guard geteuid() == 0 else { throw failure(mount, "only root can attach a mount beneath a dead one") }
+        guard let entry = MountTable.entry(at: message.mountpoint), entry.device == message.device, entry.type == "fuse.aclfs" else {
+            throw failure(mount, "the dead mount is not on top there")
+        }
+        message.options += kernelWords(entry) + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
+        message.options.append("securelevel=\(mount.securelevel)")
+        var changed = mount
+        changed.message.options = message.options
+        let options = try options(of: changed)
+        let dead = DeadMount(mountpoint: message.mountpoint, isMasked: options.maskedKernelFeatures.contains("beneath"))
+        if dead.isMasked { throw failure(mount, "no mount can be attached beneath the dead one: hidden by kernel_features") }
+        let made = try beneath(dead, options, message)
+        message.device = made.device
+        let device = SharedDescriptor(rawValue: made.descriptor)
+        let identities: SharedDescriptor?
+        do throws(Errno) {
+            identities = try mount.identities.map { (number) throws(Errno) in SharedDescriptor(try Syscall.dup(number)) }
+        } catch { throw failure(mount, "\(error)") }
+        try host.takeOver(message, [device, directory] + (identities.map { [$0] } ?? []), made.healing)
+    }
+
+    /// The kernel's flags of the dead mount, as remounts have left them.
+    private static func kernelWords(_ entry: MountEntry) -> [String] { KernelMountFlags(entry).shown }
+
+    private static func beneath(
+        _ dead: DeadMount, _ options: MountOptions, _ message: ServeMessage
+    ) throws(MountFailure) -> (descriptor: Int32, device: String, healing: DeadMount.Healing) {
+        let extra = options.contexts.isEmpty ? nil : options.contexts.joined(separator: "\n")
+        var reason = "the dead mount is gone"
+        var made: (descriptor: Int32, device: String, healing: DeadMount.Healing)?
+        do throws(Errno) {
+            try FileSystemUser.asRoot { () throws(Errno) in
+                do throws(SessionError) {
+                    made = try dead.mountBeneath(source: options.fsname ?? message.name, FuseMount.Flags(options), extra: extra) { reason = $0 }
+                } catch { throw Errno(rawValue: error.errno) }
+            }
+        } catch { reason = "\(error)" }
+        guard let made else {
+            throw MountFailure(status: MountExit.failed, message: "\(message.mountpoint): it cannot be mounted anew: \(reason)")
+        }
+        return made
+    }
+}
