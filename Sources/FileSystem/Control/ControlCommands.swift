@@ -247,7 +247,8 @@ extension ControlServer {
             options: fileSystem.options.words(volume: fileSystem.volume) + facts.kernelWords(),
             sandbox: fileSystem.profile.map { ProfileSummary($0, closed: fileSystem.closedBecause) },
             runningSandboxes: facts.runningSandboxes(), runningContainers: facts.runningContainers(),
-            sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, paths: facts.paths(),
+            sourceReach: facts.sourceReach(), identitiesProblem: fileSystem.judge.identities?.problem, keeping: facts.keeping(),
+            paths: facts.paths(),
             cache: fileSystem.kernel.cache.status + [.init(.watchedObjects, watched.objects), .init(.watchedBytes, watched.bytes)],
             zeroFill: fileSystem.operations.gaps.status, data: fileSystem.files.status,
             counters: [

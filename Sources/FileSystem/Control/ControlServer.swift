@@ -1,6 +1,7 @@
 import ACLFormats
 import Authorization
 import ControlProtocol
+import Glibc
 import Identity
 import LinuxSystem
 
@@ -22,6 +23,9 @@ public final class ControlServer: Sendable {
         public var daemon: @Sendable (ReceivedRequest, [SharedDescriptor], ControlSocket.Peer) -> DaemonAnswer = { _, _, _ in
             .notMine
         }
+
+        /// The daemon, and those before it that died.
+        public var keeping: @Sendable () -> StatusAnswer.Keeping = { StatusAnswer.Keeping(process: getpid()) }
 
         /// The number of commands that run in views of this mount.
         public var runningSandboxes: @Sendable () -> Int = { 0 }

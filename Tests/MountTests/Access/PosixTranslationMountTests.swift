@@ -247,7 +247,7 @@ struct PosixTranslationMountTests {
             "mkdir a && rsync -aA t a/ && rsync -aAi t a/ && cd a && getfacl -nR t >../now",
             "cp -a t '\(other)/a' && (cd '\(other)' && getfacl -nR a | sed 's,: a,: t,') >now; cp -a '\(other)/a' a && getfacl -nR a | sed 's,: a,: t,' | cmp - now; rm -r '\(other)/a'",
             "rsync -aA t/ '\(other)/a/' && rsync -aAi t/ '\(other)/a/'; rsync -aA '\(other)/a/' a/ && rsync -aAi '\(other)/a/' a/; getfacl -nR a | sed 's,: a,: t,' >now; rm -r '\(other)/a'",
-            "mv t/d a && getfacl -nR a | sed 's,: a,: t/d,' >now; getfacl -n t t/f | head -0; mv a t/d; getfacl -nR t >now; mkdir a",
+            "mv t/d a && getfacl -nR a | sed 's,: a,: t/d,' >now; getfacl -n t t/f >/dev/null; mv a t/d; getfacl -nR t >now; mkdir a",
         ] {
             let said = try shell(
                 "\(script); cd ..; cd '\(fixture.path("home"))'; diff list now && echo same; rm -rf a now x.tar",

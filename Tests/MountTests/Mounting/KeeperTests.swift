@@ -49,6 +49,8 @@ struct KeeperTests {
                 is "$signal: the keeper" "$keeper" "$(kept "$M" | grep -vxF "$(daemon "$M")")"
                 holds "$signal: remounted" "$("$A" status "$M")" securelevel=1
             done
+            holds 'the status' "$("$A" status "$M")" "daemon: process $(daemon "$M"), deaths survived 4, longest wait"
+            holds 'for programs' "$("$A" status --json "$M")" '"deaths":4,'
             touch "$T/stop"; wait $reader; is 'who is denied' 'opened 0' "$(cat "$T/seen")"
             mount -o remount,ro "$M"; die "$M"; is 'read-only' 1 "$(status touch "$M/new")"; holds ro "$(options "$M")" ro,
             is unmounted 0 "$("$A" unmount "$M" 2>&1; echo $?)"; is 'both have ended' '' "$(kept "$M")"; is 'nothing is left' 0 "$(mounted "$M")"
@@ -62,9 +64,11 @@ struct KeeperTests {
             mkdir "$T/other" "$T/back/sub" "$T/third"; echo text >"$T/back/sub/f"
             "$A" mount "$T/back" "$T/mnt"; "$A" mount -o noexec "$T/back" "$T/other"; "$A" mount -o ro "$T/back/sub" "$T/third"
             is 'one daemon' 1 "$(daemon "$T/mnt" | wc -l)"; is 'of all' '' "$(daemon "$T/other")"
+            # For a moment the keeper is alone.
+            child() { kept "$T/mnt" | grep -vxF "$keeper"; }; keeper=$(kept "$T/mnt" | grep -vxF "$(daemon "$T/mnt")")
             for pause in - 0.005 0.01 0.02; do
                 die "$T/mnt"
-                [ $pause = - ] || { kill -9 $(daemon "$T/mnt"); sleep $pause; kill -9 $(daemon "$T/mnt") 2>/dev/null; }
+                [ $pause = - ] || { kill -9 $(child); sleep $pause; kill -9 $(child) 2>/dev/null; }
                 for m in mnt other third; do answers "$T/$m"; done
                 is "$pause: the first" text "$(cat "$T/mnt/sub/f")"; is "$pause: the second" text "$(cat "$T/other/sub/f")"
                 is "$pause: the third" text "$(cat "$T/third/f")"; is "$pause: ro" 1 "$(status touch "$T/third/new")"
@@ -72,7 +76,8 @@ struct KeeperTests {
                 is "$pause: one" '1 1 1' "$(mounted "$T/mnt") $(mounted "$T/other") $(mounted "$T/third")"
                 # No more than five in a minute.
                 [ $pause != 0.005 ] || { for m in mnt other third; do "$A" unmount "$T/$m"; done
-                    "$A" mount "$T/back" "$T/mnt"; "$A" mount -o noexec "$T/back" "$T/other"; "$A" mount -o ro "$T/back/sub" "$T/third"; }
+                    "$A" mount "$T/back" "$T/mnt"; "$A" mount -o noexec "$T/back" "$T/other"; "$A" mount -o ro "$T/back/sub" "$T/third"
+                    keeper=$(kept "$T/mnt" | grep -vxF "$(daemon "$T/mnt")"); }
             done
             for m in other mnt third; do is "$m is unmounted" 0 "$("$A" unmount "$T/$m" 2>&1; echo $?)"; done
             is 'both have ended' '' "$(kept "$T/mnt")"

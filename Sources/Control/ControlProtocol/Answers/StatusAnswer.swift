@@ -18,6 +18,7 @@ public struct StatusAnswer: ControlAnswer {
     ///   - runningContainers: the containers of these commands, as names from the mount's top.
     ///   - sourceReach: who gets at the backing directory without being judged.
     ///   - identitiesProblem: why the file of `identities=` is not in force as it is now; nil where it is, or there is none.
+    ///   - keeping: the daemon's process, and what it replaces.
     ///   - paths: what the kernel agreed to; nothing until it has introduced itself.
     ///   - cache: what of the kernel's caches is used.
     ///   - zeroFill: gaps that are filled with zeros (docs/internals/zerofill.md).
@@ -27,7 +28,7 @@ public struct StatusAnswer: ControlAnswer {
         source: String, mountpoint: String, version: String, owner: UInt32, metadata: String, attributeRoom: Int?, sharedKind: String?,
         options: [String],
         sandbox: ProfileSummary?, runningSandboxes: Int, runningContainers: [[[UInt8]]], sourceReach: String, identitiesProblem: String?,
-        paths: [JSON.Member], cache: [JSON.Member], zeroFill: [JSON.Member], data: [JSON.Member], counters: [JSON.Member]
+        keeping: Keeping, paths: [JSON.Member], cache: [JSON.Member], zeroFill: [JSON.Member], data: [JSON.Member], counters: [JSON.Member]
     ) {
         json = .object([
             .init(.source, path: source.utf8), .init(.mountpoint, path: mountpoint.utf8), .init(.version, version),
@@ -38,12 +39,29 @@ public struct StatusAnswer: ControlAnswer {
             .init(.runningSandboxes, runningSandboxes),
             .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
             .init(.sourceReach, sourceReach), .init(.identitiesProblem, identitiesProblem.map { .string($0) } ?? .null),
+            .init(.daemon, Int64(keeping.process)), .init(.deaths, keeping.deaths), .init(.longestWait, keeping.longestWait),
             .init(.paths, .object(paths)), .init(.cache, .object(cache)), .init(.zeroFill, .object(zeroFill)),
             .init(.data, .object(data)), .init(.counters, .object(counters)),
         ])
     }
 
+    /// The daemon, and those before it that died.
+    public struct Keeping: Sendable, Hashable {
+        public var process: Int32
+        public var deaths: UInt64
+        /// How long a mount did not answer after a death, at most; milliseconds.
+        public var longestWait: UInt64
+
+        public init(process: Int32, deaths: UInt64 = 0, longestWait: UInt64 = 0) {
+            (self.process, self.deaths, self.longestWait) = (process, deaths, longestWait)
+        }
+    }
+
     // MARK: Members; nil if the daemon does not send them
+
+    public var daemon: Value? { json[.daemon].map { Value($0) } }
+    public var deaths: Value? { json[.deaths].map { Value($0) } }
+    public var longestWait: Value? { json[.longestWait].map { Value($0) } }
 
     public var source: [UInt8]? { json.path(.source) }
     public var metadata: String? { json[.metadata]?.string }

@@ -66,6 +66,9 @@ package enum MemberName: String, Sendable, CaseIterable {
     case runningContainers = "running_containers"
     case sourceReach = "source_reachable_by"
     case identitiesProblem = "identities_problem"
+    case daemon
+    case deaths
+    case longestWait = "longest_wait_ms"
     case paths
     case cache
     case zeroFill = "zerofill"

@@ -31,6 +31,8 @@ struct aclfs_kept {
 	/* When the last death was seen, and how the daemon ended: as of waitpid(2), or -1 if it has threads that sleep in the kernel. */
 	uint64_t died;
 	int32_t how;
+	/* The longest time after a death in which a mount did not answer. */
+	uint64_t longest_wait;
 	/* How many threads slept. */
 	uint32_t sleepers;
 	/* The times of the last deaths, in a ring; 0: none yet. */

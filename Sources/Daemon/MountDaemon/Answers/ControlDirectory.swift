@@ -52,6 +52,7 @@ enum ControlDirectory {
             default: return host.answer(request, descriptors)
             }
         }
+        if let kept = host.kept { facts.keeping = { kept.keeping } }
         facts.runningSandboxes = { [weak host, weak fileSystem] in
             guard let host, let fileSystem else { return 0 }
             return host.views(of: fileSystem)

@@ -44,7 +44,7 @@ final class MountHost: Sendable {
     private let control: String?
     private let controlStart: ControlStart
     /// What outlives this process; nil without a keeper.
-    private let kept: KeptState?
+    let kept: KeptState?
     let store: GrantStore
     /// The objects that grants follow.
     var followed: FollowedObjects { treeMounts.followed }
@@ -419,13 +419,17 @@ extension MountHost {
 // MARK: Signals
 
 extension MountHost {
+    /// `ulimit -f` of the shell that mounted must not limit the users, for whom the kernel checks their own limits, nor end this process.
+    static func liftFileSizeLimit() {
+        signal(SIGXFSZ, SIG_IGN)
+        try? Syscall.liftFileSizeLimit()
+    }
+
     /// Blocks the signals of the waiting thread, and ignores SIGPIPE and SIGXFSZ. Call before any thread starts.
     static func blockSignals() throws(MountFailure) {
         signal(SIGHUP, SIG_IGN)
         signal(SIGPIPE, SIG_IGN)
-        // `ulimit -f` of the shell that mounted must not limit the users: the kernel checks their own limits.
-        signal(SIGXFSZ, SIG_IGN)
-        try? Syscall.liftFileSizeLimit()
+        liftFileSizeLimit()
         var set = awaitedSignals()
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }

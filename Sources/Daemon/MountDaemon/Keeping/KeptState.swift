@@ -102,6 +102,16 @@ extension KeptState {
         var time: UInt64
     }
 
+    /// All mounts answer again.
+    func noteAnswers() {
+        head.pointee.longest_wait = max(head.pointee.longest_wait, SystemTime.monotonic() &- head.pointee.died)
+    }
+
+    /// For the status.
+    var keeping: StatusAnswer.Keeping {
+        StatusAnswer.Keeping(process: getpid(), deaths: head.pointee.deaths, longestWait: head.pointee.longest_wait / 1_000_000)
+    }
+
     var isForeground: Bool { head.pointee.is_foreground != 0 }
 
     /// - Returns: how many deaths there were in the time before the last one, that one included.

@@ -113,6 +113,7 @@ package enum Restart {
             state.remove(device: mount.message.device)
         }
         lock?.release()
+        state.noteAnswers()
         if reasons.count == mounts.count, let reason = reasons.first { throw reason }
         return try host.waitUntilAllEnded()
     }

@@ -77,6 +77,7 @@ package enum MountStart {
     /// - Returns: what both share; nil if there is no keeper.
     private static func keeper(of mount: PreparedMount, _ request: MountRequest) -> KeptState? {
         guard request.options.restarts > 0 else { return nil }
+        MountHost.liftFileSizeLimit()
         do throws(Errno) {
             let state = try KeptState.new(isForeground: request.foreground)
             try state.split(for: [(mount.source, mount.mountpoint)])

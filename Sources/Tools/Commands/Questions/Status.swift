@@ -60,17 +60,18 @@ struct Status: ParsedCommand, ListedCommand {
         return words.compactMap { $0 }.map { escapedName($0.utf8) }.joined(separator: ", ")
     }
 
-    private static func show(_ status: StatusAnswer, _ mount: MountEntry) {
-        func shown(_ value: StatusAnswer.Value) -> String {
-            switch value {
-            case .flag(let flag): flag ? "on" : "off"
-            case .number(let number): String(number)
-            case .text(let text): text
-            case .way(let isUsed, let why): (isUsed ? "on" : "off") + (why.map { " (\($0))" } ?? "")
-            case .texts(let texts): texts.isEmpty ? "no" : texts.joined(separator: " and ")
-            case .other: "-"
-            }
+    private static func shown(_ value: StatusAnswer.Value) -> String {
+        switch value {
+        case .flag(let flag): flag ? "on" : "off"
+        case .number(let number): String(number)
+        case .text(let text): text
+        case .way(let isUsed, let why): (isUsed ? "on" : "off") + (why.map { " (\($0))" } ?? "")
+        case .texts(let texts): texts.isEmpty ? "no" : texts.joined(separator: " and ")
+        case .other: "-"
         }
+    }
+
+    private static func show(_ status: StatusAnswer, _ mount: MountEntry) {
         func list(_ items: [StatusAnswer.Item]) -> String {
             items.isEmpty ? "none" : items.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
         }
@@ -88,6 +89,7 @@ struct Status: ParsedCommand, ListedCommand {
             ["  sandbox:", status.tellsSandbox ? sandbox(status.sandbox) : "?"],
             ["  running sandboxes:", status.runningSandboxes.map { shown($0) } ?? "?"],
             ["  source reachable by:", escapedName((status.sourceReach ?? "?").utf8)],
+            ["  daemon:", Self.keeping(status)],
             ["  paths:", list(numbers)],
             ["  cache:", list(status.cache)],
             ["  data:", list(status.data)],
@@ -95,8 +97,14 @@ struct Status: ParsedCommand, ListedCommand {
             ["  decisions allowed:", status.allowed.map { shown($0) } ?? "?"],
             ["  decisions denied:", list(status.denied)],
         ]
-        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 7)
+        rows.insert(contentsOf: ways.map { ["    \($0.name)", shown($0.value)] }, at: 8)
         if let problem = status.identitiesProblem { rows.insert(["  identities:", escapedName(problem.utf8)], at: 2) }
         for row in rows { printLine(row.joined(separator: " ")) }
+    }
+
+    private static func keeping(_ status: StatusAnswer) -> String {
+        guard let process = status.daemon, let deaths = status.deaths else { return "?" }
+        let waited = deaths == .number(0) ? "" : ", longest wait \(status.longestWait.map { shown($0) } ?? "?") ms"
+        return "process \(shown(process)), deaths survived \(shown(deaths))\(waited)"
     }
 }
