@@ -81,7 +81,8 @@ struct KeeperTests {
             done
             for m in other mnt third; do is "$m is unmounted" 0 "$("$A" unmount "$T/$m" 2>&1; echo $?)"; done
             is 'both have ended' '' "$(kept "$T/mnt")"
-            """#.replacing("for pause in - 0.005 0.01 0.02", with: MountTesting.isLong ? "for pause in - 0.005 0.01 0.02" : "for pause in - 0.005"))
+            """#.replacing(
+                "for pause in - 0.005 0.01 0.02", with: MountTesting.isLong ? "for pause in - 0.005 0.01 0.02" : "for pause in - 0.005"))
     }
 
     /// A thread that sleeps in the kernel keeps the device open: the keeper does not wait for it, and its callers are freed.

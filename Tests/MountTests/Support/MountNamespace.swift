@@ -43,7 +43,7 @@ final class MountNamespace {
         # The daemons alone: a keeper has one as its child.
         daemon() { for p in $(kept "$@"); do [ -n "$(cat /proc/$p/task/*/children 2>/dev/null)" ] || echo $p; done; }
         # And the keepers, which would start others.
-        kill_now() { [ $# = 0 ] || { kill -STOP "$@"; kill -9 "$@"; }; }
+        kill_now() { [ $# = 0 ] || { kill -STOP "$@"; kill -9 "$@"; } 2>/dev/null; }
         kill_daemon() {
             kill_now $(kept "$@")
             # Until the kernel has noticed, too.

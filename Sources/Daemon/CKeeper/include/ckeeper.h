@@ -50,6 +50,9 @@ int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program,
 /* The keeper learns of a death by the end of the calling thread of the daemon, which must not sleep uninterruptibly. */
 void aclfs_keep_watch(struct aclfs_kept *kept);
 
+/* Leaves this thread, and what it starts or runs, no capabilities but these (bits by number), and no way to others: no_new_privs. */
+int32_t aclfs_contain(uint64_t kept);
+
 #pragma clang assume_nonnull end
 
 #endif

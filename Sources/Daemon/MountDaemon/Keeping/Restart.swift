@@ -38,7 +38,8 @@ package enum Restart {
         Journal.note(.warning, "\(state.death); mounts: \(mounts.map(\.message.mountpoint).joined(separator: ", "))")
         let most = mounts.first.map { mostDeaths(of: $0) } ?? 0
         guard state.deaths(within: 60_000_000_000) <= most else {
-            let text = "the daemon died more than \(most) times in a minute (restarts=\(most)); "
+            let text =
+                "the daemon died more than \(most) times in a minute (restarts=\(most)); "
                 + "its mounts are dead, and closed to everybody, until they are mounted again"
             Journal.note(.warning, text)
             throw MountFailure(status: MountExit.systemError, message: text)
@@ -157,7 +158,9 @@ package enum Restart {
         do throws(Errno) {
             try FileSystemUser.asRoot { () throws(Errno) in
                 do throws(SessionError) {
-                    made = try dead.mountBeneath(source: options.fsname ?? message.name, FuseMount.Flags(options), extra: extra) { reason = $0 }
+                    made = try dead.mountBeneath(source: options.fsname ?? message.name, FuseMount.Flags(options), extra: extra) {
+                        reason = $0
+                    }
                 } catch { throw Errno(rawValue: error.errno) }
             }
         } catch { reason = "\(error)" }

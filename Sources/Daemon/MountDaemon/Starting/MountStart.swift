@@ -26,11 +26,14 @@ package enum MountStart {
             printError("aclfs: source \(request.source) does not exist; nothing is mounted (nofail)")
             return 0
         }
+        // A dead mount may be about to be replaced already, by its keeper or another command.
+        let isDead = (try? MountPath.resolved(request.mountpoint, role: "mount point")).map { MountServer.isDead($0) } ?? false
+        let early = isDead && !request.fake ? MountLock.acquire() : nil
         let mount = try PreparedMount(request, reader)
         let request = try VolumeWords.added(to: request, of: mount.tree, mount.source)
         if request.fake { return 0 }
         if request.isVerbose { printError("aclfs: mounting \(mount.source) on \(mount.mountpoint)") }
-        let lock = MountLock.acquire()
+        let lock = early ?? MountLock.acquire()
         while let daemon = HandOver.daemon(for: mount) {
             guard try HandOver.perform(mount, request, to: daemon) else {
                 SystemTime.sleep(milliseconds: 20)
@@ -40,6 +43,7 @@ package enum MountStart {
             if request.foreground { try HandOver.waitWhileMounted(mount.mountpoint) }
             return 0
         }
+        if request.options.sandboxing == .caps { try Containment.enter() }
         if request.foreground {
             guard let kept = keeper(of: mount, request) else { return try mount.serve(request, readiness: nil, lock: lock, kept: nil) }
             Daemon.runInFreshThread {

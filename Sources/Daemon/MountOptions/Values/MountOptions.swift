@@ -29,6 +29,7 @@ public struct MountOptions: Sendable {
     public var zeroFillBudget: UInt64? = 1 << 30
     /// How often in a minute a daemon that dies is replaced; 0: never.
     public var restarts = 5
+    public var sandboxing = Sandboxing.caps
     public var allowOther = false
     public var fsname: String?
     public var requirePrivateSource = false
@@ -72,6 +73,9 @@ extension MountOptions {
     public enum Transport: String, Sendable, CaseIterable { case auto, uring, dev }
     /// What becomes of gaps that a program leaves (docs/internals/zerofill.md).
     public enum ZeroFill: String, Sendable, CaseIterable { case write, allocate, off }
+
+    /// What a daemon of root may not do.
+    public enum Sandboxing: String, Sendable, CaseIterable { case none, caps }
 
     /// The uid and gid that network file systems give to root: those of no person.
     public static let unprivilegedID: UInt32 = 65534
