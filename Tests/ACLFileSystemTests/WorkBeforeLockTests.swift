@@ -1,5 +1,6 @@
 import Authorization
 import BackingStore
+import CFuseShim
 import FuseSession
 import Glibc
 import LinuxSystem
@@ -83,6 +84,34 @@ struct WorkBeforeLockTests {
         facts.mode = FileMode(rawValue: 0o600)
         #expect(plan.result(for: facts) == 0o600)
         #expect(wasFree.withLock { $0 } == 2)
+    }
+
+    /// Names are decided from what is kept of their directory (docs/decisions/0040-directories-between-names.md). A change of a directory ends that, through
+    /// whichever call; a change of a file does not.
+    @Test func onlyAChangeOfADirectoryEndsWhatIsKept() throws {
+        let (tree, scene, name) = try file(below: ["d0"])
+        try scene.knows("d0")
+        let operations = tree.fileSystem.operations
+        func endsKept(_ change: () throws -> Void) throws -> Bool {
+            func number() -> UInt64 { tree.share.lock.withReadLock { tree.share.lock.writesBefore } }
+            let before = number()
+            try change()
+            return number() != before
+        }
+        func set(_ attribute: String, _ value: String, _ name: String) throws {
+            try Array(value.utf8).withUnsafeBytes { value in
+                Result { () throws(Errno) in
+                    try operations.xattrs.setXattr(scene[name], attribute, value, flags: 0, FaultTree.owner)
+                }
+            }.get()
+        }
+        for (name, isDirectory) in [(name, false), ("d0", true)] {
+            #expect(try endsKept { try scene.set(name, FaultScene.changes(.mode) { $0.mode = 0o700 }) } == isDirectory)
+            #expect(try endsKept { try set("system.aclfs.acl", "user:#501 deny read", name) } == isDirectory)
+            #expect(try endsKept { try set("system.aclfs.flags", "hidden", name) } == isDirectory)
+            #expect(try endsKept { try set("user.x", "1", name) } == isDirectory)
+            #expect(try endsKept { try operations.xattrs.removeXattr(scene[name], "user.x", FaultTree.owner) } == isDirectory)
+        }
     }
 
     /// What was found out about the directories above is kept for a moment, as long as it is certain.

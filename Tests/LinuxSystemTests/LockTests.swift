@@ -124,4 +124,31 @@ struct ReadWriteLockTests {
         shared.isOver.withLock { $0 = true }
         #expect(eventually { shared.ended.withLock { $0 } == 3 })
     }
+
+    /// What `writesBefore` is with the lock held.
+    private func number(_ lock: ReadWriteLock) -> UInt64 { lock.withReadLock { lock.writesBefore } }
+
+    @Test func onlyCountedTurnsChangeTheNumber() {
+        let lock = ReadWriteLock()
+        let first = number(lock)
+        lock.withWriteLock(isCounted: false) { #expect(lock.writesBefore == first && lock.writesAfter == first) }
+        #expect(number(lock) == first)
+        lock.withWriteLock { #expect(lock.writesBefore == first && lock.writesAfter != first) }
+        let second = number(lock)
+        #expect(second != first)
+        // A turn goes on as it began, whatever came in between.
+        for (isCounted, isOtherCounted) in [(false, false), (false, true), (true, false), (true, true)] {
+            let before = number(lock)
+            var between: UInt64 = 0
+            lock.withWriteLock(isCounted: isCounted) {
+                lock.releasingWriteLock {
+                    lock.withWriteLock(isCounted: isOtherCounted) {}
+                    between = number(lock)
+                }
+                #expect(lock.writesBefore == between)
+            }
+            #expect((between != before) == (isCounted || isOtherCounted))
+            #expect((number(lock) != between) == isCounted)
+        }
+    }
 }

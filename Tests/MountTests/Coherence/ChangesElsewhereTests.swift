@@ -112,6 +112,8 @@ struct ChangesElsewhereTests {
             for number in 0..<30 {
                 for (process, name) in [(alice, "a"), (bob, "b")] {
                     try process.must("create", fixture.path("d/\(name)\(number)"), "0644")
+                    // What is kept of the directory outlives it.
+                    try process.must("chmod", fixture.path("d/\(name)\(number)"), "0600")
                     try process.must("unlink", fixture.path("d/\(name)\(number)"))
                 }
             }

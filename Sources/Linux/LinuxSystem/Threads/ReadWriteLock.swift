@@ -15,19 +15,24 @@ public final class ReadWriteLock: @unchecked Sendable {
 
     deinit { aclfs_rwlock_free(lock) }
 
-    /// With the lock held: a number that is the same as long as nobody has held it for writing, apart from the caller now.
+    /// With the lock held: a number that is the same as long as nobody has held it for counted writing, apart from the caller now.
     public var writesBefore: UInt64 { turns.load(ordering: .acquiring) & ~1 }
     /// With the lock held: what `writesBefore` is as soon as the caller has released it.
     public var writesAfter: UInt64 { (turns.load(ordering: .acquiring) + 1) & ~1 }
 
-    private func beginWriting() {
+    private func beginWriting(isCounted: Bool) {
         aclfs_rwlock_write(lock)
-        turns.add(1, ordering: .releasing)
+        if isCounted { turns.add(1, ordering: .releasing) }
     }
 
-    private func endWriting() {
-        turns.add(1, ordering: .releasing)
+    /// - Returns: whether this turn was counted.
+    @discardableResult
+    private func endWriting() -> Bool {
+        // Odd within a turn that is counted, and no other turn is in it.
+        let isCounted = turns.load(ordering: .relaxed) & 1 == 1
+        if isCounted { turns.add(1, ordering: .releasing) }
         aclfs_rwlock_write_end(lock)
+        return isCounted
     }
 
     /// Calls `body` with the lock held for reading.
@@ -40,10 +45,11 @@ public final class ReadWriteLock: @unchecked Sendable {
     }
 
     /// Calls `body` with the lock held for writing.
+    /// - Parameter isCounted: `writesBefore` is another number afterwards.
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
-        _ body: () throws(Failure) -> Result
+        isCounted: Bool = true, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        beginWriting()
+        beginWriting(isCounted: isCounted)
         defer { endWriting() }
         return try body()
     }
@@ -61,8 +67,8 @@ public final class ReadWriteLock: @unchecked Sendable {
     public func releasingWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        endWriting()
-        defer { beginWriting() }
+        let isCounted = endWriting()
+        defer { beginWriting(isCounted: isCounted) }
         return try body()
     }
 }
