@@ -1,3 +1,4 @@
+import MountOptions
 import Testing
 
 @testable import ACLFileSystem
@@ -42,5 +43,33 @@ import Testing
         #expect(!afterwards)
         let next = revalidation.beginAttempt()
         #expect(next == 2)
+    }
+
+    @Test func aBumpBeforeTheFirstAttemptCountsAsOne() {
+        let revalidation = Revalidation()
+        func isUntried() -> Bool { revalidation.isUntried }
+        #expect(!isUntried())
+        revalidation.mark()
+        #expect(!isUntried(), "not queued")
+        _ = revalidation.beginAttempt()
+        #expect(isUntried())
+        revalidation.noteInvalidation()
+        #expect(isUntried())
+        revalidation.noteBump()
+        #expect(!isUntried())
+        let waits = (1...9).count { _ in revalidation.takeForgetWait() }
+        #expect(waits == 7)
+        revalidation.endAttempt()
+        let next = revalidation.beginAttempt()
+        #expect(next == 4 && !isUntried())
+    }
+
+    /// Look-ups that marks cause may cost as many as a bump does.
+    @Test func asManyWalksAsEntriesAskForABump() throws {
+        let cache = KernelCache(.auto)
+        cache.begin(hasEpoch: true)
+        func walksUntilBump(_ most: Int) -> Int? { (1...most).first { _ in cache.noteMarkedWalk() } }
+        #expect(walksUntilBump(2000) == KernelCache.fewestMarkedWalks)
+        #expect(walksUntilBump(1000) == nil, "one in a tenth of a second")
     }
 }

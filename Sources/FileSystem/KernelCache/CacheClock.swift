@@ -30,6 +30,8 @@ final class CacheClock: Sendable {
                     if watch?.mustRead(mounts, now) == true { break }
                     if mounts.inside.mayStillChangeNames(now) { kernel.cache.markEntriesUncertain() }
                     watch?.resume(&mounts, now)
+                    let walked = kernel.forgetting.takeUntried()
+                    if !walked.isEmpty { Self.bumpForMarked(walked, device, kernel) }
                     kernel.cache.tick(now, isKnown: { kernel.loader.nodes.find($0) != nil }, kernel.check)
                     kernel.invalidateDeferredEntries()
                     kernel.invalidateEndedGrants()
@@ -54,19 +56,35 @@ final class CacheClock: Sendable {
         waiter.wake()
     }
 
-    /// Invalidates the entries of marked directories, so that the kernel forgets their nodes. Leaves out a directory that is the working
-    /// directory of a process, and all of them while something is mounted below.
+    /// Invalidates the entries of marked directories, so that the kernel forgets their nodes.
     private static func invalidateMarked(_ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView) {
-        let isHarmless = !kernel.mountsBelow.exist
-        let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
+        let isForgettable = forgettable(device, kernel)
         for candidate in marked {
-            let key = candidate.node.object.key
-            let inode = kernel.loader.tree.shownInode(device: key.device, inode: key.inode)
-            if isHarmless, let used, !used.contains(inode) {
+            if isForgettable(candidate.node) {
                 kernel.notifications.invalidateEntry(candidate)
             } else {
                 candidate.node.exposure.revalidation.endAttempt()
             }
+        }
+    }
+
+    /// Bumps, so that walks through marked directories make the kernel forget their nodes.
+    private static func bumpForMarked(_ marked: [ForgettingQueue.Candidate], _ device: UInt64?, _ kernel: KernelView) {
+        let isForgettable = forgettable(device, kernel)
+        let forgettable = marked.filter { isForgettable($0.node) }
+        for candidate in forgettable { candidate.node.exposure.revalidation.noteBump() }
+        if !forgettable.isEmpty { kernel.cache.requestBump() }
+    }
+
+    /// Whether the kernel may be made to forget a directory: not if it is the working directory of a process, and none while something is mounted
+    /// below; or if it has done so already.
+    private static func forgettable(_ device: UInt64?, _ kernel: KernelView) -> (Node) -> Bool {
+        let isHarmless = !kernel.mountsBelow.exist
+        let used = device.flatMap { try? WorkingDirectories.inodes(onDevice: $0) }
+        return { node in
+            let key = node.object.key
+            guard isHarmless, let used, kernel.loader.nodes.find(node.id) === node else { return false }
+            return !used.contains(kernel.loader.tree.shownInode(device: key.device, inode: key.inode))
         }
     }
 }

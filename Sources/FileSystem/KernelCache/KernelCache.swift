@@ -320,6 +320,24 @@ extension KernelCache {
         if isDue { requestBump() }
     }
 
+    /// Fewer look-ups are worth no bump.
+    static let fewestMarkedWalks = 1000
+    /// The size of exposed entries of which one is looked up again behind a bump: four of usual length.
+    private static let bytesForLookup = 128
+
+    /// Notes a look-up that only the mark of a directory has caused (R7).
+    /// - Returns: true if there were about as many, since it was last true, as would follow a bump now. Then the kernel should forget the directories.
+    func noteMarkedWalk() -> Bool {
+        state.withLock { state in
+            state.markedWalks += 1
+            guard state.markedWalks >= max(Self.fewestMarkedWalks, state.exposed.size / Self.bytesForLookup) else { return false }
+            let now = SystemTime.monotonic()
+            guard now >= state.lastRecoveryBump + 100_000_000 else { return false }
+            (state.markedWalks, state.lastRecoveryBump) = (0, now)
+            return true
+        }
+    }
+
     /// Asks the clock thread for a bump. It bumps unless that would detach a mount.
     func requestBump() {
         change { state in
@@ -484,6 +502,8 @@ private struct CacheState {
     /// Entries of listings of earlier epochs that the kernel used while something was mounted below. They are not invalidated yet.
     var deferredBatch: NamesInFlight.Batch?
     var budget = BumpBudget()
+    /// Since `noteMarkedWalk` was last true.
+    var markedWalks = 0
     /// When a bump was last made to make uncacheable entries cacheable again, in monotonic nanoseconds.
     var lastRecoveryBump: UInt64 = 0
 

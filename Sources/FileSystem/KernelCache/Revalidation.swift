@@ -51,6 +51,15 @@ struct Revalidation: ~Copyable, Sendable {
     /// Whether a bump may help this attempt. A program that stays in a directory is still there after any bump.
     var isEarlyAttempt: Bool { state.load(ordering: .relaxed) / Self.oneAttempt <= 4 }
 
+    /// Whether the node is queued for its first attempt.
+    var isUntried: Bool { state.load(ordering: .relaxed) & ~Self.allWaits == Self.oneAttempt | Self.queued | Self.possible }
+
+    /// Notes that a bump is about to invalidate the entry, while the node stays queued. It counts as an attempt.
+    func noteBump() {
+        noteInvalidation()
+        state.add(Self.oneAttempt, ordering: .acquiringAndReleasing)
+    }
+
     /// Ends the attempt. A FORGET that has not arrived yet will not come.
     func endAttempt() { state.bitwiseAnd(~(Self.queued | Self.allWaits), ordering: .acquiringAndReleasing) }
 }
@@ -74,6 +83,7 @@ final class ForgettingQueue: Sendable {
     /// Nanoseconds. Deadlines are rounded up to it, because each may be followed by a bump.
     private static let granularity: UInt64 = 500_000_000
     private let candidates = Lock<[Candidate]>([])
+    private let isBumpWanted = Atomic<Bool>(false)
 
     /// Queues a directory, unless it is queued already.
     /// - Returns: true if its deadline is earlier than all others.
@@ -93,6 +103,15 @@ final class ForgettingQueue: Sendable {
 
     /// Monotonic nanoseconds; nil if the queue is empty.
     var nextDue: UInt64? { candidates.withLock { $0.lazy.map { $0.due }.min() } }
+
+    /// Asks the clock's thread for a bump before the deadlines, by which walks discard the entries themselves.
+    func requestBump() { isBumpWanted.store(true, ordering: .sequentiallyConsistent) }
+
+    /// - Returns: if a bump is asked for, those that it is for. They stay queued.
+    func takeUntried() -> [Candidate] {
+        guard isBumpWanted.exchange(false, ordering: .sequentiallyConsistent) else { return [] }
+        return candidates.withLock { $0.filter { $0.node.exposure.revalidation.isUntried } }
+    }
 
     /// Removes those whose deadline has passed.
     /// - Parameter now: monotonic nanoseconds.

@@ -73,6 +73,10 @@ extension KernelView {
         }
         if node.isDirectory, node.exposure.revalidation.isPossible {
             if forgetting.add(node, name, in: directory.id) { cache.wakeClock() }
+            if node.exposure.revalidation.isUntried, cache.noteMarkedWalk() {
+                forgetting.requestBump()
+                cache.wakeClock()
+            }
             return 0
         }
         let child = NamedChild(node: node, isOnOtherMount: object.status.mountID != parent.status.mountID)

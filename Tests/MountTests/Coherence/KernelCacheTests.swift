@@ -64,6 +64,18 @@ struct KernelCacheTests {
         #expect(try eventually(every: 200_000) { try isCached(fixture, root) })
     }
 
+    /// `tar -x` by root makes directories, sets their modes, and then makes files below them. That many walks do not wait for the attempts.
+    @Test func aNewDirectoryIsNotAskedForAtEachWalk() throws {
+        let fixture = try MountFixture(options: "cache=exclusive")
+        let root = try ActingProcess(.root)
+        let below = (1...4).map { "/d\($0)" }.joined()
+        #expect(try Spawn.run(["sh", "-c", "mkdir -p $0\(below) && chmod -R 755 $0 && echo >$0\(below)/f", fixture.path("t")]).status == 0)
+        let before = try decisions(fixture)
+        for _ in 0..<3000 { try root.must("stat", fixture.path("t" + below + "/f")) }
+        // Five for each walk, for more than a second.
+        #expect(try decisions(fixture) - before < 8000)
+    }
+
     /// What is below such a directory goes with it, in the midst of work there: that is no reason to mark it, too.
     @Test func whatIsBelowAMarkedDirectoryStaysCached() throws {
         let fixture = try MountFixture(options: "cache=auto")
