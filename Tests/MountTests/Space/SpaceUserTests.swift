@@ -29,7 +29,7 @@ struct SpaceUserTests {
         return threads.map { status("/proc/\(daemon)/task/\($0)/status") }.filter { !$0.isEmpty }
     }
 
-    @Test func everyThreadIsNobodyForFileSystemsAndkeepsWhatItNeeds() throws {
+    @Test func everyThreadIsNobodyForFileSystemsAndKeepsWhatItNeeds() throws {
         // As from a login of root's that has groups.
         let fixture = try MountFixture(options: nil)
         let words = [MountTesting.program("aclfs-act"), "0", "0", "0,6,600", "--"]
