@@ -121,7 +121,7 @@ static void pass_on(int signals, pid_t daemon)
 {
 	struct signalfd_siginfo info;
 	while (read(signals, &info, sizeof info) == sizeof info)
-		if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0)
+		if (info.ssi_code <= 0)
 			kill(daemon, (int)info.ssi_signo);
 }
 
@@ -138,10 +138,11 @@ static bool reap(pid_t daemon, int *how)
 	return ended;
 }
 
-/* Waits until the daemon has ended, or none of its threads runs any more. */
-static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals)
+/* Waits until the daemon has ended, or none of its threads runs any more. Signals that come when it dies stay pending: they are for the
+ * daemon that follows. */
+static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals, int children)
 {
-	struct pollfd watched[2] = { { .fd = signals, .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd watched[3] = { { .fd = children, .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
 	bool is_dying = false;
 	kept->how = -1;
 	kept->sleepers = 0;
@@ -150,9 +151,12 @@ static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals)
 		int thread = __atomic_load_n(&kept->thread, __ATOMIC_ACQUIRE);
 		watched[1].fd = is_dying || thread <= 0 ? -1 : thread;
 		watched[1].revents = 0;
+		watched[2].fd = is_dying ? -1 : signals;
 		int timeout = is_dying ? pause : thread <= 0 ? LOOK_MS : -1;
-		poll(watched, 2, timeout);
-		pass_on(signals, daemon);
+		poll(watched, 3, timeout);
+		struct signalfd_siginfo child;
+		while (read(children, &child, sizeof child) > 0) {
+		}
 		if (reap(daemon, &kept->how)) {
 			kept->sleepers = 0;
 			break;
@@ -160,6 +164,8 @@ static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals)
 		if (!is_dying) {
 			pause = 1;
 			is_dying = watched[1].revents || (thread <= 0 && has_lost_first_thread(daemon));
+			if (!is_dying)
+				pass_on(signals, daemon);
 		}
 		if (is_dying && kept->is_serving && is_over(daemon, &kept->sleepers) && kept->sleepers)
 			break;
@@ -181,6 +187,28 @@ static void say(const struct aclfs_kept *kept, const char *program, const char *
 		syslog(LOG_DAEMON | LOG_ERR, "the daemon died, and %s cannot be run: %s; %s", program, strerror(error), text);
 }
 
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* Closes all descriptors but those that the state names, now and not by exec: the program may lie on a mount that would be asked while
+ * its device is still open here. */
+static void close_the_rest(const struct aclfs_kept *kept, int memory)
+{
+	int held[ACLFS_KEPT_MOST_DESCRIPTORS + 1], count = 0;
+	held[count++] = memory;
+	for (size_t i = 0; i < ACLFS_KEPT_MOST_DESCRIPTORS; i++)
+		if (kept->descriptors[i] > 2)
+			held[count++] = kept->descriptors[i];
+	qsort(held, (size_t)count, sizeof *held, compare);
+	unsigned from = 3;
+	/* Threads of the daemon that sleep have the table still. Before Linux 5.9 exec closes. */
+	for (int i = 0; i <= count; i++) {
+		unsigned next = i < count ? (unsigned)held[i] : ~0u;
+		if (next > from)
+			syscall(SYS_close_range, from, i < count ? next - 1 : ~0u, CLOSE_RANGE_UNSHARE);
+		from = next < ~0u ? next + 1 : next;
+	}
+}
+
 /* Runs the program in this process's place. All descriptors are closed but those that the state names. */
 static void run_again(struct aclfs_kept *kept, int memory, const char *program, char *const *arguments)
 {
@@ -188,6 +216,7 @@ static void run_again(struct aclfs_kept *kept, int memory, const char *program, 
 	for (size_t i = 0; i < ACLFS_KEPT_MOST_DESCRIPTORS; i++)
 		if (kept->descriptors[i] > 2)
 			fcntl(kept->descriptors[i], F_SETFD, 0);
+	close_the_rest(kept, memory);
 	/* Signals stay blocked: one that comes now is for the next daemon. */
 	extern char **environ;
 	execve(program, arguments, environ);
@@ -198,15 +227,21 @@ static void run_again(struct aclfs_kept *kept, int memory, const char *program, 
 
 int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program, char *_Nullable const *_Nonnull arguments)
 {
-	sigset_t passed, before;
+	sigset_t passed, child, before;
 	sigemptyset(&passed);
-	const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		sigaddset(&passed, numbers[i]);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &passed, &before);
+	sigprocmask(SIG_BLOCK, &child, NULL);
 	int signals = signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0) {
+	int children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0 || children < 0) {
 		int error = errno;
+		if (signals >= 0)
+			close(signals);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		return -error;
 	}
@@ -217,6 +252,7 @@ int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program,
 	if (daemon < 0) {
 		int error = errno;
 		close(signals);
+		close(children);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		return -error;
 	}
@@ -225,7 +261,7 @@ int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program,
 		return 0;
 	}
 	kept->daemon = (int32_t)daemon;
-	wait_for_end(kept, (pid_t)daemon, signals);
+	wait_for_end(kept, (pid_t)daemon, signals, children);
 	if (kept->how >= 0 && WIFEXITED(kept->how))
 		_exit(WEXITSTATUS(kept->how));
 	if (kept->is_serving) {

@@ -9,6 +9,8 @@ import ToolSupport
 enum Program {
     static func main() {
         Syscall.endWithoutBacktrace()
+        // What is opened later must not take the place of a standard descriptor that is closed.
+        for number: Int32 in 0...2 where fcntl(number, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
         exit(StandardOutput.close(after: run(CommandLine.arguments)))
     }
 

@@ -150,6 +150,46 @@ struct KeeperTests {
             """#)
     }
 
+    /// What is mounted on a dead mount hides something, too: it is not taken away with it.
+    @Test func aMountWithAnotherOneOnItStaysDead() throws {
+        try run(
+            #"""
+            mkdir "$T/back/sub"; echo hidden >"$T/back/sub/f"; chmod 755 "$T/back" "$T/back/sub"
+            "$A" mount -f "$T/back" "$T/mnt" 2>"$T/said" & front=$!; answers "$T/mnt/sub"; mount -t tmpfs -o mode=700 none "$T/mnt/sub"
+            kill -9 $(daemon "$T/mnt"); wait $front 2>/dev/null; await_dead "$T/mnt"; is 'hidden still' 1 "$(status cat "$T/mnt/sub/f")"
+            holds 'it is said' "$(cat "$T/said")" "something is mounted on it ($T/mnt/sub)"; umount -l "$T/mnt"
+            """#)
+    }
+
+    /// It cannot be run when it lies on the mount that has died; nobody waits for that.
+    @Test func aProgramOnItsOwnMount() throws {
+        try run(
+            #"""
+            cp "$A" "${A}d" "$T/back/"; chmod 755 "$T/back"; "$T/back/aclfs" mount "$T/back" "$T/back" 2>/dev/null; answers "$T/back/aclfs"
+            kill -9 $(daemon "$T/back" "$T/back/aclfsd"); await_dead "$T/back"; timeout 20 "$A" unmount "$T/back"; is 'unmounted' 0 $?
+            """#)
+    }
+
+    /// What a remount allows again stays allowed, a source is free when its mount has ended, and no standard descriptor is needed.
+    @Test func afterADeathAllIsAsBefore() throws {
+        try run(
+            #"""
+            "$A" mount -o ro,noexec,noatime "$T/back" "$T/mnt" <&- >&- 2>&-; mkdir "$T/back/below" "$T/second"; mount -t tmpfs none "$T/back/below"
+            "$A" mount "$T/back/below" "$T/second"; mount -o remount,rw,exec,atime "$T/mnt"; before=$(options "$T/mnt")
+            die "$T/mnt"; answers "$T/second"; is 'its options' "$before" "$(options "$T/mnt")"; is 'writable' 0 "$(status touch "$T/mnt/f")"
+            is 'one has ended' 0 "$("$A" unmount "$T/second" 2>&1; echo $?)"; is 'its source is free' 0 "$(umount "$T/back/below" 2>&1; echo $?)"
+            # A signal to end that comes when the daemon has just died is not lost.
+            d=$(daemon "$T/mnt"); k=$(kept "$T/mnt" | grep -vxF "$d"); kill -STOP $k; kill -9 $d; kill $k; kill -CONT $k
+            for i in $(seq 1000); do [ "$(kept "$T/mnt")" ] || break; sleep 0.01; done
+            is 'both have ended' '' "$(kept "$T/mnt")"; is 'unmounted' 0 "$(mounted "$T/mnt")"
+            # Another namespace has another program at the same path.
+            unshare -m --propagation private sleep 100 & other=$!
+            for i in $(seq 100); do [ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ] && break; sleep 0.02; done
+            "$T/sbin/mount.aclfs" "$T/back" "$T/mnt" -N /proc/$other/ns/mnt; is 'no keeper there' 1 "$(kept "$T/mnt" | wc -l)"
+            kill $other; for i in $(seq 1000); do [ "$(kept "$T/mnt")" ] || break; sleep 0.01; done; is 'it has ended' '' "$(kept "$T/mnt")"
+            """#)
+    }
+
     /// Signals to either of the two end both, and unmount.
     @Test(arguments: ["keeper", "daemon", "both"]) func signalsEndBoth(_ whom: String) throws {
         try run(

@@ -360,7 +360,7 @@ extension MountHost {
                         metadata: tree.metadataName, options: mount.optionTexts, profile: mount.profile.map { ProfileForm($0) }),
                     directory: directory, identities: identities, isReadOnly: volume.isReadOnly,
                     forbidsExecution: volume.forbidsExecution, securelevel: volume.securelevel))
-            fileSystem.followVolume { volume in
+            let follow: @Sendable (VolumeState) -> Void = { volume in
                 do throws(Errno) {
                     try kept.update(device: mount.device) { mount in
                         (mount.isReadOnly, mount.forbidsExecution) = (volume.isReadOnly, volume.forbidsExecution)
@@ -368,6 +368,9 @@ extension MountHost {
                     }
                 } catch { Journal.note(.warning, "\(mount.mountpoint): a daemon after this one would not know of the remount: \(error)") }
             }
+            fileSystem.followVolume(follow)
+            // A remount may have come in between.
+            follow(fileSystem.volume)
         } catch { Journal.note(.warning, "\(mount.mountpoint): it will be dead if the daemon dies: \(error)") }
     }
 }

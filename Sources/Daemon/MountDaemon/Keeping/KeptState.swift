@@ -42,7 +42,7 @@ final class KeptState: @unchecked Sendable {
         withUnsafeMutableBytes(of: &state.head.pointee.magic) { $0.copyBytes(from: magic) }
         state.head.pointee.version = UInt32(ACLFS_KEPT_VERSION)
         state.head.pointee.is_foreground = isForeground ? 1 : 0
-        state.noteDescriptors(of: [])
+        state.noteDescriptors([])
         return state
     }
 
@@ -152,18 +152,19 @@ extension KeptState {
     /// From now on a death is worth another daemon.
     /// - Throws: what a daemon would have to know is too much, or there is no memory. The mount will be dead after a death.
     func add(_ mount: KeptMount) throws(Errno) {
-        try change { $0.append(mount) }
+        do throws(Errno) {
+            // It may replace a dead one, which is in the state until then.
+            try change { mounts in mounts = mounts.filter { $0.message.mountpoint != mount.message.mountpoint } + [mount] }
+        } catch {
+            for number in mount.descriptors { close(number) }
+            throw error
+        }
         head.pointee.is_serving = 1
     }
 
     /// The mount has ended.
     func remove(device: String) {
-        var closed: [Int32] = []
-        try? change { mounts in
-            closed = mounts.filter { $0.message.device == device }.flatMap(\.descriptors)
-            mounts.removeAll { $0.message.device == device }
-        }
-        for number in closed { close(number) }
+        try? change { $0.removeAll { $0.message.device == device } }
     }
 
     /// A remount has changed the volume.
@@ -177,16 +178,25 @@ extension KeptState {
         try writing.withLock { (state) throws(Errno) in
             var mounts = state.mounts
             body(&mounts)
-            // What is closed may be another file's number in a moment.
-            noteDescriptors(of: mounts)
-            state.mounts = mounts
+            let numbers = Set(mounts.flatMap(\.descriptors))
+            let both = numbers.union(state.mounts.flatMap(\.descriptors))
+            guard both.count <= Int(ACLFS_KEPT_MOST_DESCRIPTORS) else { throw .mfile }
+            // A death at any point leaves a text whose descriptors are kept.
+            noteDescriptors(both)
+            do throws(Errno) { try write(mounts.flatMap(\.text), state.sequence + 1) } catch {
+                noteDescriptors(Set(state.mounts.flatMap(\.descriptors)))
+                throw error
+            }
             state.sequence += 1
-            try write(mounts.flatMap(\.text), state.sequence)
+            state.mounts = mounts
+            // What is closed may be another file's number in a moment.
+            noteDescriptors(numbers)
+            for number in both.subtracting(numbers) { close(number) }
         }
     }
 
-    private func noteDescriptors(of mounts: [KeptMount]) {
-        let numbers = mounts.flatMap(\.descriptors)
+    private func noteDescriptors(_ noted: Set<Int32>) {
+        let numbers = noted.sorted()
         withUnsafeMutableBytes(of: &head.pointee.descriptors) { bytes in
             let places = bytes.bindMemory(to: Int32.self)
             for index in places.indices { places[index] = index < numbers.count ? numbers[index] : -1 }

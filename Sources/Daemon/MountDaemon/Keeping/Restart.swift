@@ -26,13 +26,17 @@ package enum Restart {
         do throws(KeptProblem) {
             state = try KeptState(of: number)
             if !state.isForeground { Journal.useSyslog() }
-            mounts = try state.read()
+            mounts = attached(try state.read())
         } catch {
             Journal.useSyslog()
             Journal.note(.warning, "\(error); its mounts are dead, and closed to everybody, until they are mounted again")
             throw MountFailure(status: MountExit.systemError, message: "\(error)")
         }
         try? Syscall.chdir("/")
+        if mounts.isEmpty {
+            Journal.note(.info, "\(state.death); none of its mounts is left")
+            return 0
+        }
         abort(mounts)
         removeSockets(mounts)
         Journal.note(.warning, "\(state.death); mounts: \(mounts.map(\.message.mountpoint).joined(separator: ", "))")
@@ -55,13 +59,18 @@ package enum Restart {
         }
     }
 
+    /// - Returns: those that are still in the mount table of this process.
+    private static func attached(_ mounts: [KeptMount]) -> [KeptMount] {
+        let devices = Set(MountTable.entries().filter { $0.type == "fuse.aclfs" }.map(\.device))
+        return mounts.filter { devices.contains($0.message.device) }
+    }
+
     /// Ends the connections of the dead daemon, so that callers get errors. A thread that sleeps in the kernel keeps the device open: without
     /// this they would wait for it.
     private static func abort(_ mounts: [KeptMount]) {
         guard let connections = try? FuseConnections() else { return }
-        // Only what is in the table: another mount may have the number of one that has ended.
-        let attached = Set(MountTable.entries().filter { $0.type == "fuse.aclfs" }.map(\.device))
-        for device in mounts.map(\.message.device) where attached.contains(device) {
+        // Only of what is in the table: another mount may have the number of one that has ended.
+        for device in mounts.map(\.message.device) {
             if let number = DeviceNumber.parse(device) { try? connections.abort(number) }
         }
     }
@@ -94,11 +103,17 @@ package enum Restart {
 
     /// Serves what can be mounted anew. The rest stays dead.
     private static func serve(_ mounts: [KeptMount], _ state: KeptState) throws(MountFailure) -> Int32 {
+        let host = try heal(mounts, state)
+        // A signal that came meanwhile is pending, and finds the mounts.
+        try host.awaitSignals()
+        return try host.waitUntilAllEnded()
+    }
+
+    private static func heal(_ mounts: [KeptMount], _ state: KeptState) throws(MountFailure) -> MountHost {
         guard let first = mounts.first else { throw MountFailure(status: MountExit.systemError, message: "there is no mount") }
         let trees = try mounts.map { (mount) throws(MountFailure) in try directory(of: mount) }
         let host = try MountHost.prepared(
             mountpoint: first.message.mountpoint, source: first.message.source, directory: trees[0].rawValue, state)
-        try host.awaitSignals()
         let lock = MountLock.acquire()
         // Before one of this daemon answers.
         let areServed = trees.map { HandOver.daemon(serving: $0.rawValue) != nil }
@@ -116,7 +131,7 @@ package enum Restart {
         lock?.release()
         state.noteAnswers()
         if reasons.count == mounts.count, let reason = reasons.first { throw reason }
-        return try host.waitUntilAllEnded()
+        return host
     }
 
     private static func directory(of mount: KeptMount) throws(MountFailure) -> SharedDescriptor {
@@ -129,7 +144,12 @@ package enum Restart {
         guard let entry = MountTable.entry(at: message.mountpoint), entry.device == message.device, entry.type == "fuse.aclfs" else {
             throw failure(mount, "the dead mount is not on top there")
         }
-        message.options += kernelWords(entry) + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
+        // To detach it would take them along, and nobody would be asked any more for what they hide.
+        if let on = MountTable.entries().first(where: { $0.parent == entry.id }) {
+            throw failure(mount, "something is mounted on it (\(on.path))")
+        }
+        // As remounts have left them.
+        message.options += KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
         message.options.append("securelevel=\(mount.securelevel)")
         var changed = mount
         changed.message.options = message.options
@@ -145,9 +165,6 @@ package enum Restart {
         } catch { throw failure(mount, "\(error)") }
         try host.takeOver(message, [device, directory] + (identities.map { [$0] } ?? []), made.healing)
     }
-
-    /// The kernel's flags of the dead mount, as remounts have left them.
-    private static func kernelWords(_ entry: MountEntry) -> [String] { KernelMountFlags(entry).shown }
 
     private static func beneath(
         _ dead: DeadMount, _ options: MountOptions, _ message: ServeMessage

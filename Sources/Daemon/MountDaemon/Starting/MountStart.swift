@@ -78,9 +78,9 @@ package enum MountStart {
     }
 
     /// Splits this process in a daemon, in which it returns, and its keeper.
-    /// - Returns: what both share; nil if there is no keeper.
+    /// - Returns: what both share; nil if there is no keeper: in another mount namespace, whose program it would run, too.
     private static func keeper(of mount: PreparedMount, _ request: MountRequest) -> KeptState? {
-        guard request.options.restarts > 0 else { return nil }
+        guard request.options.restarts > 0, request.namespace == nil else { return nil }
         MountHost.liftFileSizeLimit()
         do throws(Errno) {
             let state = try KeptState.new(isForeground: request.foreground)

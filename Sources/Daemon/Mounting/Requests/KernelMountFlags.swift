@@ -50,6 +50,17 @@ package struct KernelMountFlags: Equatable {
         MountFlag.remount | bits | (bits & Self.accessTimes == 0 ? MountFlag.relativeAccessTime : 0)
     }
 
+    /// The flags in force, also those that are not set, for a mount that is to have the same. Of the words for access times the last one holds.
+    package var words: [String] {
+        func said(_ isOfAccessTimes: Bool) -> [String] {
+            Self.rows.compactMap { flag, _ in
+                guard (flag.bit & Self.accessTimes != 0) == isOfAccessTimes else { return nil }
+                return bits & flag.bit != 0 ? flag.set : isOfAccessTimes ? nil : flag.cleared
+            }
+        }
+        return said(false) + ["atime"] + said(true)
+    }
+
     private static let accessTimes = MountFlag.noAccessTime | MountFlag.strictAccessTime | MountFlag.relativeAccessTime
 
     /// For `aclfs status`.
