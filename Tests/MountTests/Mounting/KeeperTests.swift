@@ -186,7 +186,8 @@ struct KeeperTests {
             unshare -m --propagation private sleep 100 & other=$!
             for i in $(seq 100); do [ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ] && break; sleep 0.02; done
             "$T/sbin/mount.aclfs" "$T/back" "$T/mnt" -N /proc/$other/ns/mnt; is 'no keeper there' 1 "$(kept "$T/mnt" | wc -l)"
-            kill $other; for i in $(seq 1000); do [ "$(kept "$T/mnt")" ] || break; sleep 0.01; done; is 'it has ended' '' "$(kept "$T/mnt")"
+            nsenter -m -t $other umount "$T/mnt"; kill $other
+            for i in $(seq 1000); do [ "$(kept "$T/mnt")" ] || break; sleep 0.01; done; is 'it has ended' '' "$(kept "$T/mnt")"
             """#)
     }
 
