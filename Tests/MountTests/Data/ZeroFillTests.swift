@@ -261,7 +261,7 @@ struct ZeroFillTests {
         try process.must("hold", "1", fixture.path("f"), String(O_RDWR | O_CREAT), "0644")
         try process.must("ftruncate", "1", "40000000")
         try process.must("close", "1")
-        for pid in MountFixture.daemons(of: fixture.mount.mountpoint) { kill(pid, SIGKILL) }
+        MountFixture.killDaemons(of: fixture.mount.mountpoint)
         usleep(50_000)
         #expect(try fixture.occupied("f") >= 40_000_000)
         let compared = try Spawn.run(["cmp", "-n", "40000000", fixture.backingPath("f"), "/dev/zero"])
