@@ -112,17 +112,21 @@ static void become_daemon(const sigset_t *mask)
 	int *number = NULL;
 	if (prctl(PR_GET_TID_ADDRESS, &number) == 0 && number)
 		*number = (int)syscall(SYS_gettid);
-	/* A daemon that nobody keeps would serve on, but a terminal that ends has to end both. */
+	/* The daemon decides about signals itself. */
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Signals that end or reload the daemon are for it, whoever of both gets them. Those of a terminal both get. */
-static void pass_on(int signals, pid_t daemon)
+/* Signals that end or reload the daemon are for it, whoever of both gets them. Those of a terminal both get. *ending: the last one that
+ * asks for the end. */
+static void pass_on(int signals, pid_t daemon, int *ending)
 {
 	struct signalfd_siginfo info;
-	while (read(signals, &info, sizeof info) == sizeof info)
+	while (read(signals, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo != SIGHUP)
+			*ending = (int)info.ssi_signo;
 		if (info.ssi_code <= 0)
 			kill(daemon, (int)info.ssi_signo);
+	}
 }
 
 /* Children from before a death, whose threads slept, too. */
@@ -139,11 +143,12 @@ static bool reap(pid_t daemon, int *how)
 }
 
 /* Waits until the daemon has ended, or none of its threads runs any more. Signals that come when it dies stay pending: they are for the
- * daemon that follows. */
-static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals, int children)
+ * daemon that follows. Returns the signal that asked the daemon for its end, 0 if none did. */
+static int wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals, int children)
 {
 	struct pollfd watched[3] = { { .fd = children, .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
 	bool is_dying = false;
+	int ending = 0;
 	kept->how = -1;
 	kept->sleepers = 0;
 	for (int pause = 1;; pause = pause < 50 ? pause * 2 : pause) {
@@ -165,11 +170,12 @@ static void wait_for_end(struct aclfs_kept *kept, pid_t daemon, int signals, int
 			pause = 1;
 			is_dying = watched[1].revents || (thread <= 0 && has_lost_first_thread(daemon));
 			if (!is_dying)
-				pass_on(signals, daemon);
+				pass_on(signals, daemon, &ending);
 		}
 		if (is_dying && kept->is_serving && is_over(daemon, &kept->sleepers) && kept->sleepers)
 			break;
 	}
+	return ending;
 }
 
 void aclfs_keep_watch(struct aclfs_kept *kept)
@@ -261,10 +267,13 @@ int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program,
 		return 0;
 	}
 	kept->daemon = (int32_t)daemon;
-	wait_for_end(kept, (pid_t)daemon, signals, children);
+	int ending = wait_for_end(kept, (pid_t)daemon, signals, children);
 	if (kept->how >= 0 && WIFEXITED(kept->how))
 		_exit(WEXITSTATUS(kept->how));
 	if (kept->is_serving) {
+		/* It may have been killed before it saw that it was to end: the next one is. */
+		if (ending)
+			kill(getpid(), ending);
 		kept->died = now();
 		kept->recent[kept->deaths++ % ACLFS_KEPT_RECENT] = kept->died;
 		run_again(kept, memory, program, arguments);

@@ -153,6 +153,8 @@ extension KeptState {
     /// - Throws: what a daemon would have to know is too much, or there is no memory. The mount will be dead after a death.
     func add(_ mount: KeptMount) throws(Errno) {
         do throws(Errno) {
+            // One that could not be read would make the whole state unreadable.
+            if mount.message.message().count > JSONText.maximumSize { throw .fbig }
             // It may replace a dead one, which is in the state until then.
             try change { mounts in mounts = mounts.filter { $0.message.mountpoint != mount.message.mountpoint } + [mount] }
         } catch {

@@ -141,16 +141,16 @@ package enum Restart {
     private static func heal(_ mount: KeptMount, _ directory: SharedDescriptor, on host: MountHost) throws(MountFailure) {
         var message = mount.message
         guard geteuid() == 0 else { throw failure(mount, "only root can attach a mount beneath a dead one") }
-        guard let entry = MountTable.entry(at: message.mountpoint), entry.device == message.device, entry.type == "fuse.aclfs" else {
-            throw failure(mount, "the dead mount is not on top there")
-        }
+        guard let entry = oneDead(mount) else { throw failure(mount, "the dead mount is not on top there") }
         // To detach it would take them along, and nobody would be asked any more for what they hide.
         if let on = MountTable.entries().first(where: { $0.parent == entry.id }) {
             throw failure(mount, "something is mounted on it (\(on.path))")
         }
-        // As remounts have left them.
-        message.options += KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
-        message.options.append("securelevel=\(mount.securelevel)")
+        // As remounts have left them. A word stands once, however often daemons die.
+        let words =
+            KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
+            + ["securelevel=\(mount.securelevel)"]
+        message.options = message.options.filter { !words.contains($0) } + words
         var changed = mount
         changed.message.options = message.options
         let options = try options(of: changed)
@@ -164,6 +164,27 @@ package enum Restart {
             identities = try mount.identities.map { (number) throws(Errno) in SharedDescriptor(try Syscall.dup(number)) }
         } catch { throw failure(mount, "\(error)") }
         try host.takeOver(message, [device, directory] + (identities.map { [$0] } ?? []), made.healing)
+    }
+
+    /// A death in the middle of a healing leaves two dead mounts, one on the other. Detaches the upper one: the lower one is as closed.
+    /// - Returns: the dead mount on top; nil if another mount is there.
+    private static func oneDead(_ mount: KeptMount) -> MountEntry? {
+        let stack = MountTable.stack(at: mount.message.mountpoint)
+        // Those of this tree that nobody serves.
+        let dead = stack.prefix { entry in
+            entry.type == "fuse.aclfs" && entry.source == stack.first?.source && entry.userID == 0
+                && (try? ControlClient(device: entry.device, owner: 0, timeout: 1000)) == nil
+        }
+        guard let lowest = dead.last, dead.contains(where: { $0.device == mount.message.device }) else { return nil }
+        let connections = try? FuseConnections()
+        for entry in dead.dropLast() {
+            // Its thread that sleeps in the kernel might keep the lower one from being closed.
+            if let number = DeviceNumber.parse(lowest.device) { try? connections?.abort(number) }
+            guard MountTable.entry(at: mount.message.mountpoint)?.id == entry.id,
+                (try? Unmounting.perform(mount.message.mountpoint, lazily: true)) != nil
+            else { return nil }
+        }
+        return lowest
     }
 
     private static func beneath(
