@@ -22,7 +22,7 @@ import Testing
             case .shows: _ = try ShowsMessage(reading: request)
             case .view: _ = try ViewMessage(reading: request)
             case .serve: _ = try ServeMessage(reading: request)
-            case .version, .status, .places, .serves, nil: Issue.record("\(command) has nothing to read")
+            case .version, .status, .places, .serves, .upgrade, nil: Issue.record("\(command) has nothing to read")
             }
             return nil
         } catch {

@@ -274,7 +274,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .shows: _ = try? ShowsMessage(reading: request)
         case .view: _ = try? ViewMessage(reading: request)
         case .serve: _ = try? ServeMessage(reading: request)
-        case .version, .status, .places, .serves, nil: break
+        case .version, .status, .places, .serves, .upgrade, nil: break
         }
     }
 

@@ -234,8 +234,8 @@ _aclfs_complete() {
     fi
 }
 
-_aclfs_command_words='mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode
-    preset volume restore explain effective report sandbox help version'
+_aclfs_command_words='mount unmount upgrade status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip
+    copy-mode preset volume restore explain effective report sandbox help version'
 _aclfs_changes='+a +ai +a# +ai# -a -a# =a# -E -i -I -N -C'
 _aclfs_entry_words='read list write add_file execute search delete append add_subdirectory delete_child readattr writeattr readextattr writeextattr
     readsecurity writesecurity chown full_control modify_set read_set write_set file_inherit directory_inherit limit_inherit only_inherit
@@ -261,7 +261,7 @@ _aclfs_command() {
     below= options= values= operands=
     case $1 in
     '')
-        below='mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore explain effective report sandbox help version'
+        below='mount unmount upgrade status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode preset volume restore explain effective report sandbox help version'
         options='--help --version' ;;
     'backup')
         below='exclude include status list layout' options='--help' ;;
@@ -277,6 +277,8 @@ _aclfs_command() {
         options='-f -d -o --help' values='-o=@options' operands='@directories @directories' ;;
     'unmount')
         options='-f --help' operands='@mounts' ;;
+    'upgrade')
+        options='--all -q --quiet --help' operands='@mounts* @none @none' ;;
     'status')
         options='--json --help' operands='@mounts' ;;
     'doctor')

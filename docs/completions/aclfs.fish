@@ -172,8 +172,8 @@ function __aclfs_wants_files
     end
 end
 
-set -g __aclfs_command_words (string match -ra '\S+' -- 'mount unmount status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip copy-mode
-    preset volume restore explain effective report sandbox help version')
+set -g __aclfs_command_words (string match -ra '\S+' -- 'mount unmount upgrade status doctor fstab-line conformance chmod ls chflags owner backup purge acl propagate inherit explicit strip
+    copy-mode preset volume restore explain effective report sandbox help version')
 set -g __aclfs_changes (string match -ra '\S+' -- '+a +ai +a# +ai# -a -a# =a# -E -i -I -N -C')
 set -g __aclfs_entry_words (string match -ra '\S+' -- 'read list write add_file execute search delete append add_subdirectory delete_child readattr writeattr readextattr writeextattr
     readsecurity writesecurity chown full_control modify_set read_set write_set file_inherit directory_inherit limit_inherit only_inherit
@@ -203,7 +203,8 @@ function __aclfs_command
     switch $argv[1]
         case ''
             set -g __aclfs_below \
-                mount\t'Serve a directory' unmount\t'End a mount, even a dead one' status\t'Options in force, kernel features, decisions' \
+                mount\t'Serve a directory' unmount\t'End a mount, even a dead one' \
+                upgrade\t'Serve a mount by the program as it is installed now' status\t'Options in force, kernel features, decisions' \
                 doctor\t'What stands in the way of a mount' fstab-line\t'The line of /etc/fstab for a mount' \
                 conformance\t'Whether a mount behaves as documented' chmod\t'Change modes and lists of entries' \
                 ls\t'List with entries, flags and attributes' chflags\t'Change BSD file flags' owner\t'Show and change owners' \
@@ -248,6 +249,12 @@ function __aclfs_command
                 -f\t'Even if the daemon hangs or files are open' --help
             set -g __aclfs_operands \
                 '@mounts'
+        case 'upgrade'
+            set -g __aclfs_options \
+                --all\t'All mounts of root’s' -q\t'Print only what could not be upgraded' \
+                --quiet\t'Print only what could not be upgraded' --help
+            set -g __aclfs_operands \
+                '@mounts*' '@none' '@none'
         case 'status'
             set -g __aclfs_options \
                 --json\t'JSON instead of text' --help

@@ -219,10 +219,13 @@ static void close_the_rest(const struct aclfs_kept *kept, int memory)
 static void run_again(struct aclfs_kept *kept, int memory, const char *program, char *const *arguments)
 {
 	fcntl(memory, F_SETFD, 0);
+	bool is_left = kept->left;
 	for (size_t i = 0; i < ACLFS_KEPT_MOST_DESCRIPTORS; i++)
 		if (kept->descriptors[i] > 2)
 			fcntl(kept->descriptors[i], F_SETFD, 0);
-	close_the_rest(kept, memory);
+	/* What the daemon has left, its device too, is not in this list. It has seen that the program lies on none of its mounts. */
+	if (!is_left)
+		close_the_rest(kept, memory);
 	/* Signals stay blocked: one that comes now is for the next daemon. */
 	extern char **environ;
 	execve(program, arguments, environ);
@@ -268,14 +271,16 @@ int32_t aclfs_keep(struct aclfs_kept *kept, int32_t memory, const char *program,
 	}
 	kept->daemon = (int32_t)daemon;
 	int ending = wait_for_end(kept, (pid_t)daemon, signals, children);
-	if (kept->how >= 0 && WIFEXITED(kept->how))
+	if (kept->how >= 0 && WIFEXITED(kept->how) && !kept->left)
 		_exit(WEXITSTATUS(kept->how));
 	if (kept->is_serving) {
 		/* It may have been killed before it saw that it was to end: the next one is. */
 		if (ending)
 			kill(getpid(), ending);
-		kept->died = now();
-		kept->recent[kept->deaths++ % ACLFS_KEPT_RECENT] = kept->died;
+		if (!kept->left) {
+			kept->died = now();
+			kept->recent[kept->deaths++ % ACLFS_KEPT_RECENT] = kept->died;
+		}
 		run_again(kept, memory, program, arguments);
 	}
 	_exit(kept->how >= 0 && WIFSIGNALED(kept->how) ? 128 + WTERMSIG(kept->how) : 1);

@@ -23,6 +23,7 @@ enum Program {
             if name == "mount.aclfs" || name == "mount.fuse.aclfs" { return try MountStart.perform(MountRequest.helper(words)) }
             switch words.first {
             case Restart.word: return try Restart.perform(Array(words.dropFirst()))
+            case Upgrade.word: return Upgrade.answer(Array(words.dropFirst()))
             case "mount": return try MountStart.perform(MountRequest.command(Array(words.dropFirst())))
             case "--help", "-h":
                 printLines(usage)

@@ -30,6 +30,9 @@ extension ControlServer {
         case .remount:
             try requirePrivileged(peer)
             return try remount(try read(request, RemountMessage.init(reading:)))
+        case .upgrade:
+            guard peer.uid == 0 else { throw ControlFailure(.perm, "only root may ask this") }
+            return try askDaemon(request, descriptors, peer, &handed)
         case .grantAdd, .grantRemove, .grantList:
             try requirePrivileged(peer)
             return try grants(request, peer)

@@ -58,6 +58,16 @@ final class KernelCache: Sendable {
         return result
     }
 
+    /// Another process has served the connection. Call before the first request, when features are known: ends what it exposed, and what the kernel
+    /// makes of its last replies.
+    func endInheritedExposures() {
+        change { state in
+            state.bump()
+            _ = state.deferred.add(after: SystemTime.monotonic())
+            state.hasEarlierDeadline = true
+        }
+    }
+
     /// Begins to expose entries and attributes, by the option.
     func begin(hasEpoch: Bool, watches: Bool = false) {
         state.withLock { state in
@@ -210,12 +220,15 @@ extension KernelCache {
     ///   - names: the entries in the listing.
     ///   - epoch: in which the listing was begun.
     ///   - isInvalidated: a suspension has invalidated these entries singly.
-    func markListingUsed(of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool) {
+    ///   - hasMore: it may have entries that nobody knows any more.
+    func markListingUsed(
+        of directory: Node, showing names: ExposedEntries, since epoch: UInt64, isInvalidated: Bool, hasMore: Bool = false
+    ) {
         change { state in
             directory.exposure.markListingUsed()
             state.unusedListings -= 1
             state.unusedBytes -= names.size
-            guard !names.isEmpty else { return }
+            guard !names.isEmpty || hasMore else { return }
             // All invalidations are complete, and these entries were among them.
             if isInvalidated, state.suspension.contains(.mountsBelow), state.inFlight.isEmpty { return }
             if state.hasEpoch, epoch < state.epoch {

@@ -65,6 +65,9 @@ final class KernelView: Sendable {
         loader.keepDirectories(watchObstacle == nil)
     }
 
+    /// nil until the kernel has introduced itself.
+    var negotiated: Negotiated? { agreed.withLock { $0?.negotiated } }
+
     var watchObstacle: String? { agreed.withLock { $0.map { $0.watchObstacle } ?? "the kernel has not introduced itself" } }
 
     /// Whether the kernel leaves the clearing of set-id bits to the daemon (FUSE_HANDLE_KILLPRIV_V2).

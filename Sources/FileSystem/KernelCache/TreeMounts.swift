@@ -74,6 +74,8 @@ public final class TreeMounts: Sendable {
         for mount in left { mount.kernel.cache.resume(.severalMounts) }
     }
 
+    var count: Int { members.withLock { $0.count } }
+
     /// Begins to watch for changes elsewhere, for all mounts of the tree. A later call does nothing.
     /// - Throws: `perm`, `nosys` or `inval` where there are no such events.
     func startWatching() throws(Errno) {

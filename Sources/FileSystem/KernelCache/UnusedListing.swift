@@ -14,6 +14,8 @@ final class UnusedListing: Sendable {
         /// The epoch in which the listing was begun.
         var epoch: UInt64 = 0
         var names = ExposedEntries()
+        /// Another process has made it.
+        var hasUnknownNames = false
         /// Its entries are being invalidated singly, which waits for the directory's lock and so until the kernel has used the
         /// listing.
         var isInvalidated = false
@@ -28,6 +30,14 @@ final class UnusedListing: Sendable {
         state.withLock { state in
             if !state.isOutstanding { state.epoch = cache.beginListing(of: node) }
             state.isOutstanding = true
+        }
+    }
+
+    /// Another process may have made a listing that the kernel has not used yet.
+    func assumeOne() {
+        state.withLock { state in
+            _ = cache.beginListing(of: node)
+            (state.isOutstanding, state.hasUnknownNames, state.epoch) = (true, true, 0)
         }
     }
 
@@ -52,9 +62,12 @@ final class UnusedListing: Sendable {
     func markUsed() {
         state.withLock { state in
             if state.isOutstanding {
-                cache.markListingUsed(of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated)
+                cache.markListingUsed(
+                    of: node, showing: state.names, since: state.epoch, isInvalidated: state.isInvalidated,
+                    hasMore: state.hasUnknownNames)
             }
             state.isOutstanding = false
+            state.hasUnknownNames = false
             state.isInvalidated = false
             state.names.removeAll()
         }

@@ -30,6 +30,8 @@ public final class FileSystem: Sendable {
     let accounts = AccountService()
     /// Notes of objects that are being created; nil if none are kept. A confined mount shares those of its base.
     let creationNotes: CreationNotes?
+    /// The backing ids of files that another process has opened; nil: this one has served the mount from its beginning, or serves it by now.
+    let inherited = Lock<Set<Int32>?>(nil)
     private let volumeFollower = Lock<(@Sendable (VolumeState) -> Void)?>(nil)
     /// Of a confined mount: the mount whose volume it shows.
     let base: FileSystem?
@@ -46,17 +48,18 @@ public final class FileSystem: Sendable {
     ///   - identities: what a file says of identities from elsewhere; nil without one. A confined mount uses that of its base.
     ///   - audit: the log of decisions; ends with the mount.
     ///   - creationNotes: of objects that are being created; removed with the mount.
+    ///   - tables: what another process left that has served the mount's connection; nil for a new mount.
     ///   - report: writes a line for the administrator.
     public init(
         tree: BackingTree, options: MountOptions, mounts: TreeMounts = TreeMounts(), profile: SandboxProfile? = nil,
         base: FileSystem? = nil, lent: Capabilities = [], identities: IdentityMap? = nil, audit: AuditLog? = nil,
-        creationNotes: CreationNotes? = nil,
+        creationNotes: CreationNotes? = nil, resuming tables: SavedTables? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         (self.options, self.mounts, self.base, self.report) = (options, mounts, base, report)
         let share = mounts.share
         self.creationNotes = base.map { $0.creationNotes } ?? creationNotes
-        let generation = UInt64.random(in: 1...UInt64(UInt32.max))
+        let generation = tables?.generation ?? UInt64.random(in: 1...UInt64(UInt32.max))
         loader = ObjectLoader(tree, profile.map { ViewPolicy($0, options.cache, tree, share.followed) }, share)
         judge = Judge(
             options, tree, base: base?.judge, identities: identities, audit: audit, profile: profile?.name, number: generation,
@@ -92,6 +95,7 @@ public final class FileSystem: Sendable {
     func begin(_ negotiated: Negotiated) {
         kernel.begin(negotiated, watchObstacle: startWatching(negotiated))
         if negotiated.passthrough { files.backingIDs.enable() }
+        endInheritedExposures()
     }
 
     /// Begins to watch for changes elsewhere, if this mount can.

@@ -15,6 +15,16 @@ final class CollidingCookies: Sendable {
     }
     private let state = Lock(State())
 
+    init() {}
+
+    init(_ saved: [SavedCookie]) {
+        state.withLock { state in
+            for entry in saved { (state.cookies[entry.position], state.positions[entry.cookie]) = (entry.cookie, entry.position) }
+        }
+    }
+
+    func save() -> [SavedCookie] { state.withLock { $0.cookies.map { SavedCookie(position: $0.key, cookie: $0.value) } } }
+
     /// - Parameters:
     ///   - position: in the backing directory.
     ///   - isColliding: the name before it has the same 31 bits.

@@ -10,7 +10,8 @@ final class HandleQuota: Sendable {
         private let quota: HandleQuota
         /// The uid that opened the handle.
         let uid: UInt32
-        private let payer: UInt32
+        /// The user who acts under it.
+        let payer: UInt32
 
         fileprivate init(_ quota: HandleQuota, _ uid: UInt32, _ payer: UInt32) { (self.quota, self.uid, self.payer) = (quota, uid, payer) }
         deinit { quota.release(payer) }
@@ -65,6 +66,15 @@ final class HandleQuota: Sendable {
             return true
         }
         if !isGranted { throw .nfile }
+        return Charge(self, uid, payer)
+    }
+
+    /// Charges a descriptor that is open already, whatever the quota.
+    func chargeOpen(_ uid: UInt32, to payer: UInt32) -> Charge {
+        charged.withLock { charged in
+            charged.total += 1
+            charged.byUser[payer, default: 0] += 1
+        }
         return Charge(self, uid, payer)
     }
 

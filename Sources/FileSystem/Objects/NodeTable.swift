@@ -63,6 +63,12 @@ final class NodeTable: Sendable {
             return node
         }
 
+        mutating func restore(_ saved: [SavedCookie], of node: Node) {
+            if saved.isEmpty { return }
+            collidingCookies[node.id] = CollidingCookies(saved)
+            node.hasCollidingCookies.store(true, ordering: .relaxed)
+        }
+
         mutating func remove(_ node: Node) {
             nodes[node.id] = nil
             if !collidingCookies.isEmpty { collidingCookies[node.id] = nil }
@@ -168,6 +174,41 @@ final class NodeTable: Sendable {
             state.collidingCookies[directory.id] = new
             directory.hasCollidingCookies.store(true, ordering: .relaxed)
             return new
+        }
+    }
+
+    /// - Parameter save: what another process needs to find an object; nil if it cannot.
+    /// - Returns: nil: another process could not find one of the objects.
+    func save(_ save: (BackingObject) -> SavedObject?) -> (nodes: [SavedNode], rootCookies: [SavedCookie], next: UInt64)? {
+        state.withLock { state in
+            var nodes: [SavedNode] = []
+            nodes.reserveCapacity(state.nodes.count)
+            for node in state.nodes.values {
+                guard let object = save(node.object) else { return nil }
+                nodes.append(
+                    SavedNode(
+                        id: node.id.rawValue, lookups: node.lookupCount, object: object, isMarked: node.exposure.revalidation.isPossible,
+                        collidingCookies: state.collidingCookies[node.id]?.save() ?? []))
+            }
+            return (nodes, state.collidingCookies[.root]?.save() ?? [], state.next)
+        }
+    }
+
+    /// Call before the first request.
+    /// - Parameter restore: finds an object.
+    func restore(
+        _ saved: [SavedNode], rootCookies: [SavedCookie], next: UInt64, _ restore: (SavedObject) throws(SavedProblem) -> BackingObject
+    ) throws(SavedProblem) {
+        try state.withLock { (state) throws(SavedProblem) in
+            for saved in saved {
+                state.next = saved.id
+                let node = state.add(try restore(saved.object))
+                node.lookupCount = saved.lookups
+                if saved.isMarked { node.exposure.revalidation.mark() }
+                state.restore(saved.collidingCookies, of: node)
+            }
+            state.restore(rootCookies, of: root)
+            state.next = next
         }
     }
 

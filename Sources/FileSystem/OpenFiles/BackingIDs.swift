@@ -38,6 +38,15 @@ final class BackingIDs: Sendable {
     /// Attaches the notifier. Call once, before the session loop starts.
     func attach(_ notifier: Notifier) { state.withLock { $0.notifier = notifier } }
 
+    /// All ids that the kernel holds.
+    var all: [Int32] { state.withLock { Array($0.open) } }
+
+    /// The kernel holds these ids, which another process has opened.
+    func restore(_ ids: [Int32]) { state.withLock { $0.open = Set(ids) } }
+
+    /// Closes ids of no open file. Call when the notifier is attached.
+    func closeAll(but used: Set<Int32>) { close(all.filter { !used.contains($0) }) }
+
     /// Begins to register files. Call when the kernel has agreed to passthrough.
     func enable() { isOn.store(true, ordering: .sequentiallyConsistent) }
 

@@ -251,6 +251,11 @@ final class DataPathTable: Sendable {
     /// Call before the first request: programs may have files open, and mapped, through a mount whose daemon died.
     func add(predecessor isInUse: @escaping Predecessors.IsInUse) {
         predecessors.add(isInUse)
+        assumeAnyMapped()
+    }
+
+    /// Any file may be mapped that is not asked about: another process has served the mount.
+    func assumeAnyMapped() {
         usedPassthrough.store(true, ordering: .sequentiallyConsistent)
         for shard in shards {
             shard.state.withLock { state in
@@ -258,6 +263,37 @@ final class DataPathTable: Sendable {
                 state.remainingMappings.assumeAny()
                 possiblyMapped.add(state.possiblyMapped - before, ordering: .sequentiallyConsistent)
             }
+        }
+    }
+
+    /// Adds a handle that another process has opened.
+    /// - Parameters:
+    ///   - user: the uid that opened it.
+    ///   - isRemoved: the file has no name.
+    /// - Returns: nil: no handle has such a path, or not beside the others of the file.
+    func adopt(_ key: ObjectKey, _ saved: SavedPath, on mount: BackingIDs, by user: UInt32, isRemoved: Bool) -> DataPathReference? {
+        guard let path = DataPath(saved) else { return nil }
+        let isPassthrough = path.backingID != nil || saved.mustKeepNoPages
+        return try? withShard(of: key) { state throws(Errno) in
+            var file = state.files[key] ?? File(isPassthrough: isPassthrough)
+            guard file.isPassthrough == isPassthrough else { throw .inval }
+            file.isRemoved = isRemoved
+            if isPassthrough {
+                if file.registrations.isEmpty { file.registrations.append(Registration(mount: mount, id: path.backingID)) }
+                guard file.registrations[0].id == path.backingID else { throw .inval }
+                file.registrations[0].opens += 1
+                if case .passthrough = path {
+                    file.notePassthrough(DataDemand(reads: saved.readsDirectly, writes: saved.writesDirectly, user: user), at: 0)
+                }
+            }
+            let reference = DataPathReference(self, key, mount, path, saved)
+            file.opens += 1
+            if reference.isMappable {
+                if !file.wasMappable { state.mappable += 1 }
+                file.wasMappable = true
+            }
+            state.files[key] = file
+            return reference
         }
     }
 
@@ -318,5 +354,40 @@ final class DataPathReference: Sendable {
         }
     }
 
+    /// As it was in another process.
+    fileprivate init(_ table: DataPathTable, _ key: ObjectKey, _ mount: BackingIDs, _ path: DataPath, _ saved: SavedPath) {
+        (self.table, self.key, self.mount, self.path) = (table, key, mount, path)
+        (isMappable, readsDirectly, writesDirectly) = (saved.isMappable, saved.readsDirectly, saved.writesDirectly)
+        mustKeepNoPages = saved.mustKeepNoPages
+    }
+
     deinit { table.release(self) }
+
+    var saved: SavedPath {
+        SavedPath(
+            kind: path.savedKind, backingID: path.backingID ?? 0, isMappable: isMappable, readsDirectly: readsDirectly,
+            writesDirectly: writesDirectly, mustKeepNoPages: mustKeepNoPages)
+    }
+}
+
+extension DataPath {
+    fileprivate var savedKind: UInt8 {
+        switch self {
+        case .cached: 0
+        case .direct: 1
+        case .passthrough: 2
+        case .directWithMappings: 3
+        }
+    }
+
+    /// nil: there is no such path.
+    fileprivate init?(_ saved: SavedPath) {
+        switch (saved.kind, saved.backingID) {
+        case (0, 0) where !saved.mustKeepNoPages: self = .cached
+        case (1, 0): self = .direct
+        case (2, 1...): self = .passthrough(saved.backingID)
+        case (3, 1...): self = .directWithMappings(saved.backingID)
+        default: return nil
+        }
+    }
 }

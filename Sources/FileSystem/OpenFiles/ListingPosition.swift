@@ -17,6 +17,19 @@ struct ListingPosition {
 
     init(_ cookies: DirectoryCookies, _ charge: CookieRoom.Charge) { (self.cookies, numbered) = (cookies, NumberedCookies(charge)) }
 
+    func save() -> (last: SavedCookie, second: SavedCookie, numbered: [Int64]) {
+        (
+            SavedCookie(position: last.position, cookie: last.cookie), SavedCookie(position: second.position, cookie: second.cookie),
+            numbered.positions
+        )
+    }
+
+    /// - Returns: false if there is no room for it.
+    mutating func restore(last: SavedCookie, second: SavedCookie, numbered positions: [Int64]) -> Bool {
+        (self.last, self.second) = ((last.cookie, last.position), (second.cookie, second.position))
+        return numbered.restore(positions)
+    }
+
     /// The position in the backing directory that a cookie stands for.
     /// - Parameters:
     ///   - cookie: any number.

@@ -21,6 +21,12 @@ struct NumberedCookies {
 
     init(_ charge: CookieRoom.Charge) { self.charge = charge }
 
+    /// The positions that have numbers, in their order.
+    var positions: [Int64] { (0..<count).map { self[$0] } }
+
+    /// - Returns: false if there is no room for all.
+    mutating func restore(_ positions: [Int64]) -> Bool { positions.allSatisfy { append($0) } }
+
     /// - Returns: nil: the cookie is no number.
     mutating func position(of cookie: UInt64) -> Int64? {
         guard cookie >= Self.first, cookie - Self.first < count else { return nil }

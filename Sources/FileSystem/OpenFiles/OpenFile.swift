@@ -56,6 +56,13 @@ final class OpenFile: Sendable {
         self.durability = durability
     }
 
+    func save(_ id: HandleID) -> SavedFile {
+        SavedFile(
+            id: id.rawValue, node: node.id.rawValue, pathDescriptor: pathDescriptor.rawValue, descriptor: opened?.rawValue ?? -1,
+            mode: mode.rawValue, isHandedOver: isHandedOver, durability: durability.rawValue, user: charge.uid, payer: charge.payer,
+            path: dataPath.saved, isCounted: writableFile != nil)
+    }
+
     /// Call it before the handle is in the table.
     func attach(_ writableFile: WritableFile?) { additions.withLock { $0.writableFile = writableFile } }
 
@@ -106,5 +113,23 @@ final class OpenDirectory: Sendable {
         self.position = Lock(position)
         listing = UnusedListing(of: node, cache)
         wasListedBefore = node.exposure.wasListed
+    }
+
+    init(
+        _ saved: SavedDirectory, _ node: Node, _ descriptor: SharedDescriptor, _ position: ListingPosition, _ charge: HandleQuota.Charge,
+        cache: KernelCache
+    ) {
+        (self.node, self.descriptor, self.charge) = (node, descriptor, charge)
+        self.position = Lock(position)
+        listing = UnusedListing(of: node, cache)
+        listing.assumeOne()
+        wasListedBefore = saved.wasListedBefore
+    }
+
+    func save(_ id: HandleID) -> SavedDirectory {
+        let (last, second, numbered) = position.withLock { $0.save() }
+        return SavedDirectory(
+            id: id.rawValue, node: node.id.rawValue, descriptor: descriptor.rawValue, user: charge.uid, payer: charge.payer,
+            wasListedBefore: wasListedBefore, last: last, second: second, numbered: numbered)
     }
 }

@@ -119,6 +119,72 @@ extension OpenFiles {
         }
     }
 
+    func save() -> (files: [SavedFile], directories: [SavedDirectory], next: UInt64) {
+        let (objects, next) = state.withLock { ($0.objects, $0.next) }
+        var (files, directories): ([SavedFile], [SavedDirectory]) = ([], [])
+        for (id, object) in objects {
+            switch object {
+            case .file(let file): files.append(file.save(id))
+            case .directory(let directory): directories.append(directory.save(id))
+            }
+        }
+        return (files, directories, next)
+    }
+
+    /// Call before the first request, when the nodes are there.
+    /// - Parameters:
+    ///   - saved: the tables.
+    ///   - nodes: of the mount.
+    ///   - cache: of the mount.
+    ///   - descriptors: that are left open.
+    ///   - writableFiles: by the numbers of their nodes.
+    func restore(
+        _ saved: SavedTables, _ nodes: NodeTable, _ cache: KernelCache, _ descriptors: InheritedDescriptors,
+        _ writableFiles: [UInt64: WritableFile]
+    ) throws(SavedProblem) {
+        backingIDs.restore(saved.backingIDs)
+        share.dataPaths.assumeAnyMapped()
+        for saved in saved.files {
+            guard let node = nodes.find(NodeID(saved.node)), let durability = Durability(rawValue: saved.durability) else { throw .isCut }
+            let place = try descriptors.take(saved.pathDescriptor)
+            let status = try? Syscall.statx(place.rawValue, flags: AtFlag.dontSync)
+            guard let status, status.device == node.object.key.device, status.inode == node.object.key.inode,
+                let path = share.dataPaths.adopt(node.object.key, saved.path, on: backingIDs, by: saved.user, isRemoved: status.nlink == 0)
+            else { throw .isCut }
+            let mode = HandleMode(rawValue: saved.mode)
+            let file = OpenFile(
+                node: node, pathDescriptor: place, descriptor: try descriptors.takeIfAny(saved.descriptor), accessTimes,
+                share.handleQuota.chargeOpen(saved.user, to: saved.payer), path, isReadable: mode.contains(.readable),
+                isWritable: mode.contains(.writable), isAppendOnly: mode.contains(.appendOnly), isHandedOver: saved.isHandedOver, durability
+            )
+            if saved.isCounted, let writableFile = writableFiles[saved.node] {
+                _ = share.writableFiles.retain(writableFile.key)
+                file.attach(writableFile)
+            }
+            add(.file(file), as: HandleID(saved.id))
+        }
+        for saved in saved.directories {
+            guard let node = nodes.find(NodeID(saved.node)) else { throw .isCut }
+            let descriptor = try descriptors.take(saved.descriptor)
+            var position = ListingPosition(
+                tree.directoryCookies(of: node.object, descriptor), CookieRoom.Charge(share.cookieRoom, payer: saved.payer))
+            guard position.restore(last: saved.last, second: saved.second, numbered: saved.numbered) else { throw .isCut }
+            add(
+                .directory(
+                    OpenDirectory(
+                        saved, node, descriptor, position, share.handleQuota.chargeOpen(saved.user, to: saved.payer), cache: cache)),
+                as: HandleID(saved.id))
+        }
+        state.withLock { $0.next = saved.nextHandle }
+    }
+
+    private func add(_ object: OpenObject, as id: HandleID) {
+        state.withLock { state in
+            state.objects[id] = object
+            if case .file(let file) = object, file.isHandedOver { state.handedOver[ObjectIdentifier(file.node)] = file }
+        }
+    }
+
     func file(_ id: HandleID) throws(Errno) -> OpenFile {
         guard case .file(let file) = state.withLock({ $0.objects[id] }) else { throw .badf }
         return file

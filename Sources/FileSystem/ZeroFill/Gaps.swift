@@ -18,6 +18,15 @@ struct Gaps {
     /// - Parameter end: of the file.
     init(end: UInt64 = 0) { (oldEnd, examinedEnd) = (end, end) }
 
+    init(_ saved: SavedGaps) {
+        (oldEnd, examinedEnd, closedEnd, failed) = (saved.oldEnd, saved.examinedEnd, saved.closedEnd, saved.failed)
+        for range in saved.excluded { excluded.add(range) }
+    }
+
+    var saved: SavedGaps {
+        SavedGaps(oldEnd: oldEnd, examinedEnd: examinedEnd, closedEnd: closedEnd, excluded: excluded.ranges, failed: failed)
+    }
+
     /// A handle that can write was opened, at this size.
     mutating func reopen(at size: UInt64) {
         oldEnd = min(oldEnd, size)

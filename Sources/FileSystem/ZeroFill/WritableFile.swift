@@ -249,6 +249,34 @@ extension WritableFile {
     func isClosed(since opens: UInt64) -> Bool { state.withLock { $0.writers == 0 && $0.opens == opens } }
 }
 
+// MARK: For another process
+
+extension WritableFile {
+    /// - Parameter node: by which the file is found again.
+    /// - Returns: nil if no handle can write.
+    fileprivate func save(_ node: UInt64) -> SavedWritableFile? {
+        let state = state.withLock { $0 }
+        guard state.writers > 0 else { return nil }
+        return SavedWritableFile(
+            node: node, opens: state.opens, closes: state.closes, hasGaps: state.hasGaps, gaps: state.gaps.saved,
+            isRootOnly: state.payment.isRootOnly, spendsRootReserve: state.payment.spendsRootReserve, user: state.payment.user,
+            largestWritten: state.payment.largestWritten, budget: state.payment.budget)
+    }
+
+    /// Call before the first request.
+    /// - Parameter writers: the handles that can write, at least one.
+    fileprivate func restore(_ saved: SavedWritableFile, writers: Int) {
+        state.withLock { state in
+            state.phase = .open(writers: writers, hasGaps: saved.hasGaps)
+            state.gaps = Gaps(saved.gaps)
+            state.payment = GapPayment(
+                isRootOnly: saved.isRootOnly, spendsRootReserve: saved.spendsRootReserve, user: saved.user,
+                largestWritten: saved.largestWritten, budget: saved.budget)
+            (state.opens, state.closes) = (saved.opens, saved.closes)
+        }
+    }
+}
+
 // MARK: Reserving
 
 extension WritableFile {
@@ -558,6 +586,21 @@ final class WritableFiles: Sendable {
             files[key] = writableFile
             return writableFile
         }
+    }
+
+    /// What another process needs of the files that handles can write.
+    /// - Parameter nodes: by the keys of their objects.
+    func save(_ nodes: [ObjectKey: UInt64]) -> [SavedWritableFile] {
+        files.withLock { $0 }.values.compactMap { file in nodes[file.key].flatMap { file.save($0) } }
+    }
+
+    /// - Parameters:
+    ///   - writers: the handles that can write.
+    /// - Returns: the file, which the caller releases.
+    func restore(_ saved: SavedWritableFile, _ key: ObjectKey, writers: Int) -> WritableFile {
+        let writableFile = retain(key)
+        writableFile.restore(saved, writers: writers)
+        return writableFile
     }
 
     func release(_ writableFile: WritableFile) {

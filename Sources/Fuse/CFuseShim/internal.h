@@ -25,6 +25,14 @@ struct aclfs_fuse_session {
 	/* Written by the reply to INIT, before other threads serve; constant once `ready` is set. */
 	struct aclfs_fuse_negotiated negotiated;
 	atomic_bool ready;
+
+	/* The kernel's INIT as it came, for a process that serves the connection after this one. */
+	unsigned char init[ACLFS_FUSE_MOST_INIT];
+	size_t init_size;
+	/* Another process has answered INIT: it is read again, and the answer must be this one. */
+	bool resumes, is_refused;
+	uint64_t resumed_flags;
+	uint32_t resumed_write;
 };
 
 /* The state of this thread: the library passes only a part of the message to its callbacks. */

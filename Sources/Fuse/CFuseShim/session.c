@@ -24,6 +24,8 @@ static uint64_t hidden_flags(const struct aclfs_fuse_configuration *configuratio
 
 static void note_init(aclfs_fuse_session *session, struct wire_in_header *header, size_t size)
 {
+	session->init_size = size <= sizeof session->init ? size : 0;
+	memcpy(session->init, header, session->init_size);
 	struct wire_init_in *in = (struct wire_init_in *)(header + 1);
 	/* Older kernels send a shorter message without flags2. */
 	bool has_flags2 = size >= sizeof *header + sizeof *in && in->flags & WIRE_INIT_EXT;
@@ -35,6 +37,9 @@ static void note_init(aclfs_fuse_session *session, struct wire_in_header *header
 	uint64_t offered = in->flags | (has_flags2 ? (uint64_t)in->flags2 << 32 : 0);
 	offered &= ~hidden_flags(&session->configuration);
 	n->offered = offered;
+	/* A newer library must not use more than was agreed on. */
+	if (session->resumes)
+		offered &= session->resumed_flags | WIRE_INIT_EXT;
 	in->flags = (uint32_t)offered;
 	if (has_flags2)
 		in->flags2 = (uint32_t)(offered >> 32);
@@ -64,6 +69,8 @@ static bool patch_init(aclfs_fuse_session *session, struct wire_init_out *out)
 	if (session->configuration.max_stack_depth)
 		wanted |= WIRE_INIT_PASSTHROUGH;
 	wanted &= n->offered;
+	if (session->resumes)
+		wanted &= session->resumed_flags;
 	if (agree_on_rings(session, out))
 		wanted |= WIRE_INIT_OVER_IO_URING;
 	else if (session->configuration.transport == ACLFS_FUSE_TRANSPORT_URING)
@@ -107,15 +114,27 @@ static ssize_t refuse_init(aclfs_fuse_session *session, uint64_t unique)
 	return writev(session->device, &iov, 1);
 }
 
+/* The kernel has its answer from another process. */
+static ssize_t keep_init(aclfs_fuse_session *session, const struct wire_out_header *header, struct iovec *iov, int count)
+{
+	struct aclfs_fuse_negotiated *n = &session->negotiated;
+	session->is_refused = header->error || count < 2 || iov[1].iov_len < sizeof(struct wire_init_out) ||
+			      !patch_init(session, iov[1].iov_base) || n->used != session->resumed_flags ||
+			      n->max_write != session->resumed_write;
+	return header->len;
+}
+
 static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)fd;
 	aclfs_fuse_session *session = userdata;
 	const struct wire_out_header *header = iov[0].iov_base;
 	const struct wire_in_header *message = fuse_thread.message;
+	bool is_init = message && message->opcode == WIRE_INIT && message->unique == header->unique;
+	if (is_init && session->resumes)
+		return keep_init(session, header, iov, count);
 	if (header->unique && !header->error && count > 1) {
-		if (message && message->opcode == WIRE_INIT && message->unique == header->unique &&
-		    iov[1].iov_len >= sizeof(struct wire_init_out)) {
+		if (is_init && iov[1].iov_len >= sizeof(struct wire_init_out)) {
 			if (!patch_init(session, iov[1].iov_base))
 				return refuse_init(session, header->unique);
 		} else if (fuse_thread.open_flags) {
@@ -145,7 +164,7 @@ static void process(void *userdata, void *message, size_t size, aclfs_ring_threa
 		fuse_session_process_buf(session->library, &(struct fuse_buf){ .size = size, .mem = message });
 	fuse_thread.message = NULL;
 	fuse_thread.answering = NULL;
-	if (is_init && session->negotiated.used && !atomic_load(&session->ready))
+	if (is_init && session->negotiated.used && !session->is_refused && !atomic_load(&session->ready))
 		finish_init(session);
 }
 
@@ -193,8 +212,26 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 	return 0;
 }
 
+static uint64_t now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static bool answer_init_again(aclfs_fuse_session *session)
+{
+	_Alignas(struct wire_in_header) unsigned char message[sizeof session->init];
+	size_t size = session->init_size;
+	memcpy(message, session->init, size);
+	process(session, message, size, NULL);
+	return atomic_load(&session->ready);
+}
+
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers)
 {
+	if (session->resumes && !atomic_load(&session->ready) && !answer_init_again(session))
+		return -EPROTO;
 	int result = aclfs_transport_run(session->transport, workers);
 	/* Another thread runs it. */
 	if (result == -EBUSY)
@@ -208,6 +245,53 @@ int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers)
 void aclfs_fuse_session_stop(aclfs_fuse_session *session)
 {
 	aclfs_transport_stop(session->transport, 0);
+}
+
+int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write)
+{
+	if (size < sizeof(struct wire_in_header) || size > sizeof session->init)
+		return -EINVAL;
+	memcpy(session->init, init, size);
+	struct wire_in_header header;
+	memcpy(&header, init, sizeof header);
+	if (header.opcode != WIRE_INIT || header.len != size)
+		return -EINVAL;
+	session->init_size = size;
+	session->resumed_flags = flags;
+	session->resumed_write = max_write;
+	session->resumes = true;
+	return 0;
+}
+
+bool aclfs_fuse_session_pause(aclfs_fuse_session *session, uint64_t nanoseconds)
+{
+	if (!atomic_load(&session->ready) || session->negotiated.uring)
+		return false;
+	uint64_t until = now() + nanoseconds;
+	if (!aclfs_transport_pause(session->transport, nanoseconds))
+		return false;
+	/* Another thread may answer what a worker has handed on. */
+	while (atomic_load(&session->unanswered)) {
+		if (now() >= until) {
+			aclfs_transport_go_on(session->transport);
+			return false;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+	}
+	return true;
+}
+
+void aclfs_fuse_session_go_on(aclfs_fuse_session *session)
+{
+	aclfs_transport_go_on(session->transport);
+}
+
+size_t aclfs_fuse_session_init_message(const aclfs_fuse_session *session, void *buffer, size_t room)
+{
+	if (!atomic_load(&session->ready) || session->init_size > room)
+		return 0;
+	memcpy(buffer, session->init, session->init_size);
+	return session->init_size;
 }
 
 void aclfs_fuse_session_free(aclfs_fuse_session *session)

@@ -23,6 +23,8 @@ struct shared {
 	struct aclfs_transport_owner owner;
 	/* Requests come through rings; few come through the device. */
 	atomic_bool rings_in_use;
+	/* Nobody reads requests for the moment. */
+	atomic_bool paused;
 
 	/* Protects everything below. */
 	pthread_mutex_t lock;

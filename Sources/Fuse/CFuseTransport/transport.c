@@ -46,6 +46,19 @@ void aclfs_transport_stop(aclfs_transport *transport, int failure)
 	aclfs_shared_stop(&transport->shared, failure);
 }
 
+bool aclfs_transport_pause(aclfs_transport *transport, uint64_t nanoseconds)
+{
+	if (aclfs_workers_pause(&transport->workers, nanoseconds))
+		return true;
+	aclfs_workers_go_on(&transport->workers);
+	return false;
+}
+
+void aclfs_transport_go_on(aclfs_transport *transport)
+{
+	aclfs_workers_go_on(&transport->workers);
+}
+
 int aclfs_transport_prepare_rings(aclfs_transport *transport, size_t payload_size)
 {
 	return aclfs_rings_prepare(&transport->rings, payload_size);

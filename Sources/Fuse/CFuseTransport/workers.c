@@ -300,12 +300,40 @@ static bool may_keep_others(struct workers *workers, const struct wire_in_header
 	       (atomic_load(&workers->queue.busy) >= (int)workers->count || is_readable(workers->shared->device));
 }
 
+/* Nobody reads. What was read is handled, and the worker rests. */
+static void rest(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	struct shared *shared = workers->shared;
+	struct queue *queue = &workers->queue;
+	while (atomic_load(&queue->length) > 0) {
+		pthread_mutex_lock(&queue->lock);
+		struct queued *queued = aclfs_queue_take(queue, (int)workers->count);
+		pthread_mutex_unlock(&queue->lock);
+		if (queued)
+			handle(worker, queued->message, queued->size);
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		free(queued);
+	}
+	pthread_mutex_lock(&shared->lock);
+	workers->resting++;
+	while (atomic_load(&shared->paused) && !is_ended(shared))
+		pthread_cond_wait(&shared->wanted, &shared->lock);
+	workers->resting--;
+	pthread_mutex_unlock(&shared->lock);
+}
+
 /* Serves until the mount ends (0) or the transport is stopped (0), else -errno. */
 static int serve(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	struct shared *shared = workers->shared;
 	while (!is_ended(shared)) {
+		if (atomic_load_explicit(&shared->paused, memory_order_relaxed)) {
+			rest(worker);
+			continue;
+		}
 		bool rings = atomic_load_explicit(&shared->rings_in_use, memory_order_relaxed);
 		bool handled = false, looked = false;
 		if (atomic_load(&workers->queue.length) > 0) {
@@ -402,7 +430,7 @@ int aclfs_workers_start(struct workers *workers, unsigned count)
 	shared->failure = 0;
 	workers->all = all;
 	workers->count = count;
-	workers->started = workers->parked = workers->recalled = 0;
+	workers->started = workers->parked = workers->recalled = workers->resting = 0;
 	workers->needs_worker = false;
 	atomic_store(&workers->serving, 0);
 	atomic_store(&workers->idle, 0);
@@ -489,6 +517,39 @@ static void wait_for_threads(struct workers *workers)
 		wait_for_change(shared, 5000000);
 		aclfs_shared_wake(shared);
 	}
+}
+
+bool aclfs_workers_pause(struct workers *workers, uint64_t nanoseconds)
+{
+	struct shared *shared = workers->shared;
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	uint64_t begun = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec, now = begun;
+	atomic_store(&shared->paused, true);
+	bool are_resting = false;
+	while (!are_resting && now - begun <= nanoseconds) {
+		pthread_mutex_lock(&shared->lock);
+		are_resting = shared->running && shared->live && workers->resting + workers->parked == shared->live &&
+			      !atomic_load(&workers->queue.length);
+		/* A signal just before read(2) is lost. */
+		if (!are_resting)
+			aclfs_shared_wake(shared);
+		pthread_mutex_unlock(&shared->lock);
+		if (!are_resting)
+			nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &time);
+		now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+	}
+	return are_resting;
+}
+
+void aclfs_workers_go_on(struct workers *workers)
+{
+	struct shared *shared = workers->shared;
+	pthread_mutex_lock(&shared->lock);
+	atomic_store(&shared->paused, false);
+	pthread_cond_broadcast(&shared->wanted);
+	pthread_mutex_unlock(&shared->lock);
 }
 
 int aclfs_workers_join(struct workers *workers)

@@ -45,6 +45,8 @@ struct workers {
 	struct worker *all;
 	/* The number of workers that should serve, were started, are parked, and are recalled from there. */
 	unsigned count, started, parked, recalled;
+	/* How many rest because the transport is paused. */
+	unsigned resting;
 	/* How many more than `count` should serve, because all were busy for long. */
 	atomic_uint extra;
 	/* What they had begun at the last look, and for how many looks all was quiet. */
@@ -58,6 +60,9 @@ void aclfs_workers_begin(struct workers *workers, struct shared *shared);
 void aclfs_workers_end(struct workers *workers);
 /* Starts this number of workers: 0, or -errno and nothing is changed. */
 int aclfs_workers_start(struct workers *workers, unsigned count);
+/* No more is read, and what was read is handled: whether that is so within a time. */
+bool aclfs_workers_pause(struct workers *workers, uint64_t nanoseconds);
+void aclfs_workers_go_on(struct workers *workers);
 /* Starts more workers as needed, until all threads have ended, ring threads too: 0 or -errno. */
 int aclfs_workers_join(struct workers *workers);
 

@@ -100,6 +100,22 @@ public struct Negotiated: Equatable, Sendable {
     }
 }
 
+/// What a process has to know of a session to serve its connection after another process.
+public struct SavedSession: Equatable, Sendable {
+    /// The kernel's INIT as it came.
+    public var initMessage: [UInt8]
+    public var usedFlags: UInt64
+    public var maxWrite: UInt32
+
+    /// - Parameters:
+    ///   - initMessage: the kernel's INIT as it came.
+    ///   - usedFlags: those of the reply.
+    ///   - maxWrite: bytes, of the reply.
+    public init(initMessage: [UInt8], usedFlags: UInt64, maxWrite: UInt32) {
+        (self.initMessage, self.usedFlags, self.maxWrite) = (initMessage, usedFlags, maxWrite)
+    }
+}
+
 /// Owns the shim's session. It is separate from `Session`, so that a handler may keep a `Notifier` without a cycle.
 final class Channel: Sendable {
     // Opaque and immutable; the shim locks its target.
@@ -123,9 +139,11 @@ public final class Session: Sendable {
     ///   - handler: serves the requests.
     ///   - deviceDescriptor: of `/dev/fuse`.
     ///   - configuration: the parameters of the session.
+    ///   - saved: what a process left that has served the connection; nil for a new connection.
     /// - Throws: step `prepare`.
     public init(
-        handler: RequestHandler, deviceDescriptor: Int32, configuration: SessionConfiguration = SessionConfiguration()
+        handler: RequestHandler, deviceDescriptor: Int32, configuration: SessionConfiguration = SessionConfiguration(),
+        resuming saved: SavedSession? = nil
     ) throws(SessionError) {
         var table = dispatchTable
         var configuration = configuration.raw
@@ -136,6 +154,9 @@ public final class Session: Sendable {
         self.handler = handler
         channel = Channel(raw: raw)
         notifier = Notifier(channel: channel)
+        guard let saved else { return }
+        let error = aclfs_fuse_session_resume(raw, saved.initMessage, saved.initMessage.count, saved.usedFlags, saved.maxWrite)
+        if error < 0 { throw SessionError(.prepare, errno: -error) }
     }
 
     /// Serves until the mount ends or `stop` is called, and every request is answered. Call it once; the kernel's
@@ -152,6 +173,24 @@ public final class Session: Sendable {
 
     /// Makes `run` return once current requests are answered. Any thread may call it, at any time.
     public func stop() { aclfs_fuse_session_stop(channel.raw) }
+
+    /// Waits until every request that was read is answered, and reads no more. Then another process may serve the connection.
+    /// - Parameter nanoseconds: to wait at most.
+    /// - Returns: nil if that takes longer, or requests come over io_uring. Then the session goes on.
+    public func pause(within nanoseconds: UInt64) -> SavedSession? {
+        guard let negotiated, aclfs_fuse_session_pause(channel.raw, nanoseconds) else { return nil }
+        var message = [UInt8](repeating: 0, count: Int(ACLFS_FUSE_MOST_INIT))
+        let size = aclfs_fuse_session_init_message(channel.raw, &message, message.count)
+        message.removeLast(message.count - size)
+        guard !message.isEmpty else {
+            goOn()
+            return nil
+        }
+        return SavedSession(initMessage: message, usedFlags: negotiated.usedFlags, maxWrite: negotiated.maxWrite)
+    }
+
+    /// Ends a pause.
+    public func goOn() { aclfs_fuse_session_go_on(channel.raw) }
 
     /// nil before INIT.
     public var negotiated: Negotiated? {

@@ -224,12 +224,12 @@ struct KeeperTests {
             END
             whole=$((4096 + 2 * 1048576))
             forged() { python3 "$T/forge" "${A}d" "$@" 2>&1; }
-            holds 'another name' "$(forged other $whole aclfskpt 1)" 'is not the state'
-            holds 'cut' "$(forged aclfs-kept 4096 aclfskpt 1)" 'is not the state'; holds 'longer' "$(forged aclfs-kept 9999999 aclfskpt 1)" 'is not the state'
+            holds 'another name' "$(forged other $whole aclfskpt 2)" 'is not the state'
+            holds 'cut' "$(forged aclfs-kept 4096 aclfskpt 2)" 'is not the state'; holds 'longer' "$(forged aclfs-kept 9999999 aclfskpt 2)" 'is not the state'
             holds 'no mark' "$(forged aclfs-kept $whole nonsense 1)" 'is damaged'
-            holds 'newer' "$(forged aclfs-kept $whole aclfskpt 2)" 'has version 2, and this program understands 1'
-            holds 'empty' "$(forged aclfs-kept $whole aclfskpt 1)" 'is damaged'
-            for i in 1 2 3; do holds 'random' "$(forged aclfs-kept $whole aclfskpt 1 random)" 'the state that the daemon left'; done
+            holds 'newer' "$(forged aclfs-kept $whole aclfskpt 3)" 'has version 3, and this program understands 2'
+            holds 'empty' "$(forged aclfs-kept $whole aclfskpt 2)" 'is damaged'
+            for i in 1 2 3; do holds 'random' "$(forged aclfs-kept $whole aclfskpt 2 random)" 'the state that the daemon left'; done
             """#)
     }
 }

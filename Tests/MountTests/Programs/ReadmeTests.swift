@@ -24,6 +24,12 @@ struct ReadmeTests {
         try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
     }
 
+    @Test func theUpgradeIsTrue() throws {
+        let examples = try DocumentExamples("docs/guide/never-down.md").sections.flatMap(\.examples)
+        #expect(examples.count >= 5)
+        try DocumentExamples.run(examples, mountpoints: ["/srv/share"])
+    }
+
     @Test func thePresetsAreTrue() throws {
         let examples = try DocumentExamples("docs/guide/presets.md").sections.flatMap(\.examples)
         #expect(examples.count >= 8)

@@ -120,6 +120,9 @@ public final class BackingTree: Sendable {
         }
     }
 
+    /// The file systems of which objects were found.
+    var knownDevices: [UInt64] { mounts.withLock { Array($0.keys) } }
+
     /// A descriptor of the root's file system with which handles are opened; nil where the kernel refuses that.
     var handleMount: SharedDescriptor? { mounts.withLock { $0[root.key.device] ?? nil } }
 

@@ -6,6 +6,7 @@ public enum ControlCommand: String, Sendable, CaseIterable {
     case effective
     case last
     case remount
+    case upgrade
     case grantAdd = "grant-add"
     case grantRemove = "grant-remove"
     case grantList = "grant-list"

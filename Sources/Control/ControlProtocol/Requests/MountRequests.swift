@@ -16,6 +16,14 @@ public struct StatusMessage: ControlRequest {
     public var members: [JSON.Member] { [] }
 }
 
+/// `upgrade`: the daemon is to leave its mount to the program as it is now. If it does, it ends without an answer.
+public struct UpgradeMessage: ControlRequest {
+    public typealias Answer = DoneAnswer
+    public static let command = ControlCommand.upgrade
+    public init() {}
+    public var members: [JSON.Member] { [] }
+}
+
 /// `remount`: options that may change while mounted.
 public struct RemountMessage: ControlRequest {
     public typealias Answer = RemountAnswer

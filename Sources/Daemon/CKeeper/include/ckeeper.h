@@ -7,7 +7,7 @@
 #pragma clang assume_nonnull begin
 
 enum {
-	ACLFS_KEPT_VERSION = 1,
+	ACLFS_KEPT_VERSION = 2,
 	/* Bytes of the part of the memory file that this header describes; what the mounts are follows. */
 	ACLFS_KEPT_HEADER = 4096,
 	ACLFS_KEPT_MOST_DESCRIPTORS = 512,
@@ -37,6 +37,10 @@ struct aclfs_kept {
 	uint32_t sleepers;
 	/* The times of the last deaths, in a ring; 0: none yet. */
 	uint64_t recent[ACLFS_KEPT_RECENT];
+	/* Set: the daemon ends so that the program, as it is now, serves the same connection. Since when it reads no requests, and the descriptor of
+	 * what it leaves; the descriptors that this names are not closed by exec. */
+	uint64_t left;
+	int32_t tables;
 	/* Descriptors that are kept over a death, -1 where none is; all others are closed. */
 	int32_t descriptors[ACLFS_KEPT_MOST_DESCRIPTORS];
 };

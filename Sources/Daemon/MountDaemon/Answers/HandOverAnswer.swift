@@ -19,6 +19,7 @@ extension MountHost {
                 try takeOver(request, descriptors)
                 return .done(DoneAnswer())
             } catch { return .failed(isEnding ? .again : .inval, error.message) }
+        case .upgrade: return .failed(.busy, upgrade())
         default: return .notMine
         }
     }
@@ -45,8 +46,11 @@ extension MountHost {
     /// - Parameters:
     ///   - descriptors: of /dev/fuse, of the backing directory, and of the directory of the file of `identities=` if there is one.
     ///   - healing: set if a dead mount stands on it.
+    ///   - tables: set if another process has served its connection.
     /// - Throws: it is not served.
-    func takeOver(_ message: ServeMessage, _ descriptors: [SharedDescriptor], _ healing: DeadMount.Healing? = nil) throws(MountFailure) {
+    func takeOver(
+        _ message: ServeMessage, _ descriptors: [SharedDescriptor], _ healing: DeadMount.Healing? = nil, resuming tables: SavedTables? = nil
+    ) throws(MountFailure) {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
         var options = MountOptions()
         for text in message.options {
@@ -65,7 +69,8 @@ extension MountHost {
         let identities = options.identities.map { IdentityFile($0, in: descriptors[2]) }
         let mount = AttachedMount(
             source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
-            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, healing: healing)
+            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, tables: tables, healing: healing
+        )
         let isServing = WorkQueue<Bool>(capacity: 2)
         do throws(MountFailure) {
             try serve(mount, tree: tree) { isServing.add($0) }

@@ -27,6 +27,8 @@ struct AttachedMount: Sendable {
     var descriptor: Int32
     /// Set if this is a view for `aclfs sandbox run`.
     var view: View?
+    /// Set if another process has served its connection.
+    var tables: SavedTables?
     /// Set if a dead mount still stands on it.
     var healing: DeadMount.Healing?
 

@@ -10,6 +10,7 @@ import LinuxSystem
 import MountOptions
 import Mounting
 import SandboxPolicy
+import Synchronization
 import ToolSupport
 
 /// The mounts that this process serves: of one backing directory, or of directories inside each other. The first is its own. Later
@@ -46,6 +47,8 @@ final class MountHost: Sendable {
     /// What outlives this process; nil without a keeper.
     let kept: KeptState?
     let store: GrantStore
+    /// Whether this process is about to leave its mount to another one.
+    let upgrading = Atomic<Bool>(false)
     /// The objects that grants follow.
     var followed: FollowedObjects { treeMounts.followed }
     /// Gets an item when one of them has moved. One that waits stands for all moves before it.
@@ -105,6 +108,7 @@ final class MountHost: Sendable {
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             lent: mount.view?.lent ?? [],
             identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
+            resuming: mount.tables,
             report: { Journal.note(.warning, $0) })
         if let healing = mount.healing { fileSystem.follow(predecessor: healing.isDeadInUse ?? { true }) }
         let negotiated = NegotiatedFeatures(mount.options, server: tree.sharedFileSystem(of: tree.root))
@@ -117,12 +121,13 @@ final class MountHost: Sendable {
         let session: Session
         do {
             var configuration = SessionConfiguration(
-                transport: mount.options.sessionTransport, readdirplus: mount.options.cache != .strict,
+                transport: mount.tables == nil ? mount.options.sessionTransport : .device, readdirplus: mount.options.cache != .strict,
                 passthroughDepth: Self.passthroughDepth(mount.options, tree), debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
-            session = try Session(handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration)
+            session = try Session(
+                handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration, resuming: mount.tables?.session)
         } catch {
             // The log of decisions has a thread that must end.
             fileSystem.disconnect()
@@ -150,6 +155,19 @@ final class MountHost: Sendable {
                 error == .timedout ? "a program on another mount of this directory has not read a directory listing to its end" : nil
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: \(reason ?? Self.text(error))")
         }
+        // The mount is not served: other mounts must send it no invalidations.
+        func abandon() {
+            watch.stop()
+            identities?.stop()
+            server?.stop()
+            fileSystem.disconnect()
+        }
+        if let tables = mount.tables {
+            do throws(SavedProblem) { try fileSystem.restore(tables) } catch {
+                abandon()
+                throw MountFailure(status: MountExit.systemError, message: "\(error)")
+            }
+        }
         let isAdmitted = withGrantsLocked {
             let isAdmitted = state.withLock { state in
                 if state.isEnding { return false }
@@ -166,13 +184,6 @@ final class MountHost: Sendable {
             }
             return true
         }
-        // The mount is not served: other mounts must send it no invalidations.
-        func abandon() {
-            watch.stop()
-            identities?.stop()
-            server?.stop()
-            fileSystem.disconnect()
-        }
         guard isAdmitted else {
             abandon()
             throw MountFailure(status: MountExit.systemError, message: "cannot serve: the daemon is ending")
@@ -183,7 +194,7 @@ final class MountHost: Sendable {
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
                     failure = Self.failure(ending: error)
                     // A mount that was served stays as a dead one, since it may hide its own source. One that never was is detached.
-                    if !negotiated.areKnown { mount.detach() }
+                    if !negotiated.areKnown, mount.tables == nil { mount.detach() }
                 }
                 whenServing(false)
                 watch.stop()
@@ -280,6 +291,11 @@ final class MountHost: Sendable {
                 served.mount.profile.map { (served.mount.mountpoint, $0, served.tree, served.fileSystem) }
             }
         }
+    }
+
+    /// All mounts, views included.
+    var served: [(mount: AttachedMount, session: Session, fileSystem: FileSystem)] {
+        state.withLock { $0.served.map { ($0.mount, $0.session, $0.fileSystem) } }
     }
 
     /// The trees of all mounts.

@@ -53,7 +53,7 @@ final class KeptState: @unchecked Sendable {
         do throws(Errno) {
             let link = String(decoding: try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(descriptor)"), as: UTF8.self)
             guard link.hasPrefix("/memfd:aclfs-kept") else { throw Errno.inval }
-            guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw Errno(rawValue: errno) }
+            try Syscall.setClosedByExec(descriptor, true)
             memory = SharedDescriptor(rawValue: descriptor)
             // A page beyond the end of a file that was cut would end this process.
             guard try Syscall.statx(descriptor).size == UInt64(Self.size) else { throw Errno.inval }
@@ -65,7 +65,7 @@ final class KeptState: @unchecked Sendable {
             throw KeptProblem(
                 "the state that the daemon left has version \(head.pointee.version), and this program understands \(ACLFS_KEPT_VERSION)")
         }
-        do throws(Errno) { for number in heldDescriptors { try Self.closeOnExec(number) } } catch {
+        do throws(Errno) { for number in heldDescriptors { try Syscall.setClosedByExec(number, true) } } catch {
             throw KeptProblem("the state that the daemon left names a descriptor that is not open")
         }
     }
@@ -74,10 +74,6 @@ final class KeptState: @unchecked Sendable {
         let address = mmap(nil, Int(ACLFS_KEPT_HEADER), PROT_READ | PROT_WRITE, MAP_SHARED, memory.rawValue, 0)
         guard let address, address != MAP_FAILED else { throw Errno(rawValue: errno) }
         return address
-    }
-
-    private static func closeOnExec(_ number: Int32) throws(Errno) {
-        guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { throw Errno(rawValue: errno) }
     }
 }
 
@@ -104,7 +100,7 @@ extension KeptState {
 
     /// All mounts answer again.
     func noteAnswers() {
-        head.pointee.longest_wait = max(head.pointee.longest_wait, SystemTime.monotonic() &- head.pointee.died)
+        note(wait: SystemTime.monotonic() &- head.pointee.died)
     }
 
     /// For the status.
@@ -125,17 +121,38 @@ extension KeptState {
     /// - Parameter mounts: those that are known, for the list of processes.
     /// - Throws: there can be no keeper.
     func split(for mounts: [(source: String, mountpoint: String)]) throws(Errno) {
-        // By its path: after an upgrade the new program serves. What cannot be found is run as it is.
-        let link = try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/exe")
-        let program = String(decoding: link, as: UTF8.self)
-        let deleted = " (deleted)"
-        let path = program.hasSuffix(deleted) ? String(program.dropLast(deleted.count)) : program
+        let path = try Self.program()
         let words = [path, Restart.word, "\(memory.rawValue)"] + mounts.flatMap { [$0.source, $0.mountpoint] }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         let result = aclfs_keep(head, memory.rawValue, path, &arguments)
         if result < 0 { throw Errno(rawValue: -result) }
     }
+}
+
+extension KeptState {
+    /// The path of this program: after an upgrade the new one lies there. What cannot be found is run as it is.
+    static func program() throws(Errno) -> String {
+        let program = String(decoding: try Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/exe"), as: UTF8.self)
+        let deleted = " (deleted)"
+        return program.hasSuffix(deleted) ? String(program.dropLast(deleted.count)) : program
+    }
+}
+
+extension KeptState {
+    /// Leaves a mount to the process that the keeper runs when this one has ended.
+    /// - Parameters:
+    ///   - tables: a descriptor of what it has to know.
+    ///   - since: when requests were last read, in monotonic nanoseconds.
+    func leave(_ tables: Int32, since: UInt64) { (head.pointee.tables, head.pointee.left) = (tables, since) }
+
+    /// - Returns: what `leave` was told, once; nil if the daemon died.
+    func takeLeft() -> (tables: Int32, since: UInt64)? {
+        defer { leave(0, since: 0) }
+        return head.pointee.left == 0 ? nil : (head.pointee.tables, head.pointee.left)
+    }
+
+    func note(wait: UInt64) { head.pointee.longest_wait = max(head.pointee.longest_wait, wait) }
 }
 
 extension KeptState {
@@ -175,6 +192,9 @@ extension KeptState {
             for index in mounts.indices where mounts[index].message.device == device { body(&mounts[index]) }
         }
     }
+
+    /// Whether another daemon could serve this mount.
+    func has(device: String) -> Bool { writing.withLock { $0.mounts.contains { $0.message.device == device } } }
 
     private func change(_ body: (inout [KeptMount]) -> Void) throws(Errno) {
         try writing.withLock { (state) throws(Errno) in

@@ -23,10 +23,12 @@ package enum Restart {
         }
         let state: KeptState
         let mounts: [KeptMount]
+        var left: (tables: LeftTables, since: UInt64)?
         do throws(KeptProblem) {
             state = try KeptState(of: number)
             if !state.isForeground { Journal.useSyslog() }
             mounts = attached(try state.read())
+            left = try what(state, left: mounts)
         } catch {
             Journal.useSyslog()
             Journal.note(.warning, "\(error); its mounts are dead, and closed to everybody, until they are mounted again")
@@ -37,8 +39,32 @@ package enum Restart {
             Journal.note(.info, "\(state.death); none of its mounts is left")
             return 0
         }
-        abort(mounts)
+        if left == nil { abort(mounts) }
         removeSockets(mounts)
+        if left == nil { try noteDeath(of: mounts, state) }
+        do throws(Errno) { try state.split(for: mounts.map { ($0.message.source, $0.message.mountpoint) }) } catch {
+            Journal.note(.warning, "there is no keeper for the new daemon: \(error)")
+        }
+        let inherited = left
+        Daemon.runInFreshThread {
+            do throws(MountFailure) { return try serve(mounts, inherited, state) } catch {
+                Journal.note(.warning, "\(error.message); the mounts of the dead daemon stay dead, and closed to everybody")
+                return error.status
+            }
+        }
+    }
+
+    /// - Returns: what a daemon left that was asked to; nil if it died.
+    private static func what(_ state: KeptState, left mounts: [KeptMount]) throws(KeptProblem) -> (tables: LeftTables, since: UInt64)? {
+        guard let left = state.takeLeft(), mounts.count == 1 else { return nil }
+        do throws(KeptProblem) { return (try LeftTables(from: left.tables), left.since) } catch {
+            Journal.note(.warning, "\(error); the mount is made anew, as after a death")
+            return nil
+        }
+    }
+
+    /// - Throws: there were too many.
+    private static func noteDeath(of mounts: [KeptMount], _ state: KeptState) throws(MountFailure) {
         Journal.note(.warning, "\(state.death); mounts: \(mounts.map(\.message.mountpoint).joined(separator: ", "))")
         let most = mounts.first.map { mostDeaths(of: $0) } ?? 0
         guard state.deaths(within: 60_000_000_000) <= most else {
@@ -47,15 +73,6 @@ package enum Restart {
                 + "its mounts are dead, and closed to everybody, until they are mounted again"
             Journal.note(.warning, text)
             throw MountFailure(status: MountExit.systemError, message: text)
-        }
-        do throws(Errno) { try state.split(for: mounts.map { ($0.message.source, $0.message.mountpoint) }) } catch {
-            Journal.note(.warning, "there is no keeper for the new daemon: \(error)")
-        }
-        Daemon.runInFreshThread {
-            do throws(MountFailure) { return try serve(mounts, state) } catch {
-                Journal.note(.warning, "\(error.message); the mounts of the dead daemon stay dead, and closed to everybody")
-                return error.status
-            }
         }
     }
 
@@ -102,18 +119,38 @@ package enum Restart {
     // MARK: In the new daemon
 
     /// Serves what can be mounted anew. The rest stays dead.
-    private static func serve(_ mounts: [KeptMount], _ state: KeptState) throws(MountFailure) -> Int32 {
-        let host = try heal(mounts, state)
+    private static func serve(
+        _ mounts: [KeptMount], _ left: (tables: LeftTables, since: UInt64)?, _ state: KeptState
+    ) throws(MountFailure) -> Int32 {
+        let host = try heal(mounts, left, state)
         // A signal that came meanwhile is pending, and finds the mounts.
         try host.awaitSignals()
         return try host.waitUntilAllEnded()
     }
 
-    private static func heal(_ mounts: [KeptMount], _ state: KeptState) throws(MountFailure) -> MountHost {
+    private static func heal(
+        _ mounts: [KeptMount], _ left: (tables: LeftTables, since: UInt64)?, _ state: KeptState
+    ) throws(MountFailure) -> MountHost {
         guard let first = mounts.first else { throw MountFailure(status: MountExit.systemError, message: "there is no mount") }
         let trees = try mounts.map { (mount) throws(MountFailure) in try directory(of: mount) }
         let host = try MountHost.prepared(
             mountpoint: first.message.mountpoint, source: first.message.source, directory: trees[0].rawValue, state)
+        if let left, let mount = mounts.first {
+            do throws(MountFailure) {
+                try resume(mount, trees[0], left.tables, on: host)
+                let wait = SystemTime.monotonic() &- left.since
+                state.note(wait: wait)
+                Journal.note(
+                    .info,
+                    "\(mount.message.mountpoint): served by process \(getpid()) (aclfs \(ProgramVersion.text)) after \(wait / 1_000_000) ms"
+                )
+                return host
+            } catch {
+                Journal.note(.warning, "\(error.message); the mount is made anew, as after a death")
+                abort(mounts)
+                removeSockets(mounts)
+            }
+        }
         let lock = MountLock.acquire()
         // Before one of this daemon answers.
         let areServed = trees.map { HandOver.daemon(serving: $0.rawValue) != nil }
@@ -138,19 +175,46 @@ package enum Restart {
         do throws(Errno) { return SharedDescriptor(try Syscall.dup(mount.directory)) } catch { throw failure(mount, "\(error)") }
     }
 
-    private static func heal(_ mount: KeptMount, _ directory: SharedDescriptor, on host: MountHost) throws(MountFailure) {
+    /// Serves the connection of a mount that another process has served.
+    private static func resume(
+        _ mount: KeptMount, _ directory: SharedDescriptor, _ left: LeftTables, on host: MountHost
+    ) throws(MountFailure) {
+        let device: SharedDescriptor
+        do throws(Errno) {
+            try Syscall.setClosedByExec(left.device, true)
+            device = SharedDescriptor(rawValue: left.device)
+        } catch { throw failure(mount, "the daemon left no device: \(error)") }
+        guard let entry = MountTable.entries().first(where: { $0.device == mount.message.device }) else {
+            throw failure(mount, "it is not in the mount table")
+        }
+        try host.takeOver(
+            message(of: mount, entry), [device, directory] + (try identities(of: mount).map { [$0] } ?? []), resuming: left.tables)
+    }
+
+    private static func identities(of mount: KeptMount) throws(MountFailure) -> SharedDescriptor? {
+        do throws(Errno) {
+            return try mount.identities.map { (number) throws(Errno) in SharedDescriptor(try Syscall.dup(number)) }
+        } catch { throw failure(mount, "\(error)") }
+    }
+
+    /// With the options as remounts have left them. A word stands once, however often daemons die.
+    private static func message(of mount: KeptMount, _ entry: MountEntry) -> ServeMessage {
         var message = mount.message
+        let words =
+            KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
+            + ["securelevel=\(mount.securelevel)"]
+        message.options = message.options.filter { !words.contains($0) } + words
+        return message
+    }
+
+    private static func heal(_ mount: KeptMount, _ directory: SharedDescriptor, on host: MountHost) throws(MountFailure) {
         guard geteuid() == 0 else { throw failure(mount, "only root can attach a mount beneath a dead one") }
         guard let entry = oneDead(mount) else { throw failure(mount, "the dead mount is not on top there") }
         // To detach it would take them along, and nobody would be asked any more for what they hide.
         if let on = MountTable.entries().first(where: { $0.parent == entry.id }) {
             throw failure(mount, "something is mounted on it (\(on.path))")
         }
-        // As remounts have left them. A word stands once, however often daemons die.
-        let words =
-            KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
-            + ["securelevel=\(mount.securelevel)"]
-        message.options = message.options.filter { !words.contains($0) } + words
+        var message = message(of: mount, entry)
         var changed = mount
         changed.message.options = message.options
         let options = try options(of: changed)
@@ -159,11 +223,7 @@ package enum Restart {
         let made = try beneath(dead, options, message)
         message.device = made.device
         let device = SharedDescriptor(rawValue: made.descriptor)
-        let identities: SharedDescriptor?
-        do throws(Errno) {
-            identities = try mount.identities.map { (number) throws(Errno) in SharedDescriptor(try Syscall.dup(number)) }
-        } catch { throw failure(mount, "\(error)") }
-        try host.takeOver(message, [device, directory] + (identities.map { [$0] } ?? []), made.healing)
+        try host.takeOver(message, [device, directory] + (try identities(of: mount).map { [$0] } ?? []), made.healing)
     }
 
     /// A death in the middle of a healing leaves two dead mounts, one on the other. Detaches the upper one: the lower one is as closed.

@@ -106,6 +106,9 @@ struct aclfs_fuse_configuration {
 	bool debug;
 };
 
+/* Bytes of the longest INIT that is kept. */
+enum { ACLFS_FUSE_MOST_INIT = 256 };
+
 struct aclfs_fuse_negotiated {
 	uint32_t kernel_major, kernel_minor;
 	uint64_t offered, used;
@@ -206,6 +209,16 @@ int aclfs_fuse_session_new(const struct aclfs_fuse_handlers *handlers, void *use
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers);
 void aclfs_fuse_session_stop(aclfs_fuse_session *session);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
+/*
+ * Call before run: another process has served the connection, and left these. init: the kernel's INIT, `size` bytes; flags, max_write: what was
+ * agreed on. run fails with -EPROTO if this process would agree on something else. 0 or -errno.
+ */
+int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write);
+/* The kernel's INIT as it came: its size, 0 if it is not known. */
+size_t aclfs_fuse_session_init_message(const aclfs_fuse_session *session, void *buffer, size_t room);
+/* Reads no more requests, once all that were read are answered. False if that takes longer, and with rings: then the session goes on. */
+bool aclfs_fuse_session_pause(aclfs_fuse_session *session, uint64_t nanoseconds);
+void aclfs_fuse_session_go_on(aclfs_fuse_session *session);
 /* False before the kernel's INIT was answered. */
 bool aclfs_fuse_session_negotiated(aclfs_fuse_session *session, struct aclfs_fuse_negotiated *negotiated);
 

@@ -67,6 +67,12 @@ int aclfs_transport_run(aclfs_transport *transport, unsigned workers);
 void aclfs_transport_ready(aclfs_transport *transport);
 /* Makes run return when current requests are answered. failure: its result, if not 0. */
 void aclfs_transport_stop(aclfs_transport *transport, int failure);
+/*
+ * Reads no more requests, and waits until all that were read are handled. False if that takes longer; then requests are read again. Not with
+ * rings, and by one thread at a time.
+ */
+bool aclfs_transport_pause(aclfs_transport *transport, uint64_t nanoseconds);
+void aclfs_transport_go_on(aclfs_transport *transport);
 
 /*
  * Starts the threads of each processor's queue, which serve once the transport is ready: 0 or -errno. Call it before

@@ -35,3 +35,10 @@ public final class SharedDescriptor: Sendable {
 
     deinit { _ = close(rawValue) }
 }
+
+extension Syscall {
+    /// Sets or clears that exec(2) closes a descriptor.
+    public static func setClosedByExec(_ descriptor: Int32, _ isClosed: Bool) throws(Errno) {
+        if fcntl(descriptor, F_SETFD, isClosed ? FD_CLOEXEC : 0) != 0 { throw Errno(rawValue: errno) }
+    }
+}

@@ -3,7 +3,8 @@ package enum CommandList {
     /// - Parameter mount: the command that serves a mount.
     package static func all(_ mount: any ListedCommand.Type) -> [any ListedCommand.Type] {
         [
-            mount, Unmount.self, Status.self, Doctor.self, FstabLine.self, ConformanceCheck.self, Chmod.self, Ls.self, Chflags.self,
+            mount, Unmount.self, UpgradeMount.self, Status.self, Doctor.self, FstabLine.self, ConformanceCheck.self, Chmod.self, Ls.self,
+            Chflags.self,
             Owner.self, Backup.self, Purge.self, Acl.self, Propagate.self, Inherit.self, Explicit.self, Strip.self, CopyMode.self,
             Presets.self, Volume.self, Restore.self, Explain.self, Effective.self, Report.self, Sandbox.self,
         ]

@@ -1,0 +1,96 @@
+import BackingStore
+import FuseSession
+import LinuxSystem
+
+// One process serves a mount's connection after another one, and no program notices (docs/decisions/0042-an-upgrade-nobody-notices.md).
+
+extension FileSystem {
+    /// Why no other process can serve this mount's connection.
+    public struct ResumingObstacle: Sendable {
+        /// For people.
+        public let reason: String
+        /// It passes by itself.
+        public var passes = false
+    }
+
+    /// nil if another process can serve this mount's connection.
+    public var obstacleToResuming: ResumingObstacle? {
+        if let reason = lastingObstacle { return ResumingObstacle(reason: reason) }
+        if kernel.areNoMountsBelow { return nil }
+        return ResumingObstacle(reason: "something was mounted on a directory or file of it a moment ago", passes: true)
+    }
+
+    private var lastingObstacle: String? {
+        guard let negotiated = kernel.negotiated else { return "the kernel has not introduced itself yet" }
+        if negotiated.uring { return "its requests come over io_uring (with transport=dev it can)" }
+        if loader.view != nil { return "a profile confines it" }
+        if mounts.count > 1 { return "its daemon serves several mounts of this directory" }
+        // Nothing would end entries that the kernel has for a while.
+        if !negotiated.epoch, kernel.cache.timeouts.entry > 0 { return "the kernel cannot end all entries at once (Linux 6.16 can)" }
+        if loader.tree.hasOtherFileSystems { return "other file systems are mounted below its source" }
+        // The other process bumps the epoch, which would detach them.
+        if kernel.mountsBelow.exist { return "something is mounted on a directory or file of it" }
+        return nil
+    }
+
+    /// Call while the session is paused: nothing changes then.
+    /// - Parameter session: what it left.
+    /// - Returns: nil: another process could not find all objects.
+    public func save(_ session: SavedSession) -> SavedTables? {
+        // What waits longer stays reserved, and reads as zero.
+        mounts.share.writableFiles.filler.drain(milliseconds: 1000)
+        let tree = loader.tree
+        guard let root = tree.save(tree.root), let nodes = loader.nodes.save(tree.save) else { return nil }
+        let handles = files.save()
+        var tables = SavedTables()
+        (tables.session, tables.root, tables.generation) = (session, root, kernel.generation)
+        (tables.nodes, tables.rootCookies, tables.nextNode) = nodes
+        (tables.files, tables.directories, tables.nextHandle) = handles
+        // The root's own descriptor is kept by whoever keeps the mount.
+        tables.root.descriptor = -1
+        tables.backingIDs = files.backingIDs.all
+        var counted: [ObjectKey: UInt64] = [:]
+        for file in tables.files where file.isCounted {
+            guard let node = loader.nodes.find(NodeID(file.node)) else { return nil }
+            counted[node.object.key] = file.node
+        }
+        tables.writableFiles = mounts.share.writableFiles.save(counted)
+        return tables
+    }
+
+    /// Takes what another process has saved. Call when the notifier is attached, and before the first request.
+    /// - Throws: it is not of this tree, or contradicts itself. Then this mount must not be served.
+    public func restore(_ tables: SavedTables) throws(SavedProblem) {
+        let tree = loader.tree
+        guard tables.generation == kernel.generation, tables.root.inode == tree.root.key.inode, tables.root.handle == tree.root.key.handle
+        else { throw SavedProblem("what the daemon left is of another directory") }
+        let descriptors = InheritedDescriptors()
+        try loader.nodes.restore(tables.nodes, rootCookies: tables.rootCookies, next: tables.nextNode) { (saved) throws(SavedProblem) in
+            guard let object = tree.restore(saved, try descriptors.takeIfAny(saved.descriptor)) else {
+                throw SavedProblem("inode \(saved.inode) is not the object that the daemon served")
+            }
+            return object
+        }
+        let writable = mounts.share.writableFiles
+        var writers: [UInt64: Int] = [:]
+        for file in tables.files where file.isCounted { writers[file.node, default: 0] += 1 }
+        var restored: [UInt64: WritableFile] = [:]
+        for saved in tables.writableFiles {
+            guard let node = loader.nodes.find(NodeID(saved.node)), let count = writers[saved.node] else { throw .isCut }
+            restored[saved.node] = writable.restore(saved, node.object.key, writers: count)
+        }
+        defer { for file in restored.values { writable.release(file) } }
+        try files.restore(tables, loader.nodes, kernel.cache, descriptors, restored)
+        // Each directory's entry may have a timeout, which the coming bump makes worthless.
+        for node in loader.nodes.all where node.isDirectory { node.exposure.noteCacheableEntry(bumps: kernel.cache.bumps) }
+        inherited.withLock { $0 = Set(tables.files.map(\.path.backingID)) }
+    }
+
+    /// Ends what the other process has exposed. Call when features are known, and before the first request.
+    func endInheritedExposures() {
+        guard let used = inherited.withLock({ $0.take() }) else { return }
+        kernel.cache.endInheritedExposures()
+        for node in loader.nodes.all { kernel.cache.invalidateAttributes(of: node.id) }
+        files.backingIDs.closeAll(but: used)
+    }
+}
