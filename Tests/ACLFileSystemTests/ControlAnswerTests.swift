@@ -107,7 +107,8 @@ import Testing
                 "source", "mountpoint", "version", "owner", "metadata", "attribute_room", "shared", "options", "sandbox",
                 "running_sandboxes",
                 "running_containers",
-                "source_reachable_by", "identities_problem", "daemon", "deaths", "longest_wait_ms", "paths", "cache", "zerofill", "data",
+                "source_reachable_by", "identities_problem", "daemon", "deaths", "longest_wait_ms", "upgrade_obstacle", "paths", "cache",
+                "zerofill", "data",
                 "counters",
             ])
         #expect(try daemon.ask("remount") == refusal("EINVAL", "no options"))

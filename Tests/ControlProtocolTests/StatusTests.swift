@@ -13,7 +13,7 @@ import Testing
             sharedKind: shared,
             options: ["rw", "cache=auto"], sandbox: sandbox, runningSandboxes: 2, runningContainers: Self.containers, sourceReach: "root",
             identitiesProblem: shared.map { "/etc/ids: \($0)" },
-            keeping: StatusAnswer.Keeping(process: 7, deaths: 1, longestWait: 40), paths: paths,
+            keeping: StatusAnswer.Keeping(process: 7, deaths: 1, longestWait: 40, obstacle: "rings"), paths: paths,
             cache: [
                 .init(.entryTimeout, 1), .init(.attributeTimeout, 2), .init(.suspended, .texts(["a mount stands below"])),
                 .init(.epochBumps, 3), .init(.watchedObjects, 4), .init(.watchedBytes, 5),
@@ -50,7 +50,7 @@ import Testing
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","attribute_room":3224,"shared":"nfs","#
             + #""options":["rw","cache=auto"],"sandbox":{"profile":"p","bundle":"a.b","home":"/Users/ann","layout":"macos","closed":"too many"},"#
             + #""running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"source_reachable_by":"root","#
-            + #""identities_problem":"/etc/ids: nfs","daemon":7,"deaths":1,"longest_wait_ms":40,"paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
+            + #""identities_problem":"/etc/ids: nfs","daemon":7,"deaths":1,"longest_wait_ms":40,"upgrade_obstacle":"rings","paths":{"protocol":"7.42","transport":"uring","max_write":1048576,"#
             + #""parallel_directory_operations":true,"epoch":{"used":true,"why":"all at once"},"statx":{"used":false,"why":"none"}},"#
             + rest
         #expect(String(decoding: JSONText.write(whole.json), as: UTF8.self) == expected)
@@ -58,7 +58,8 @@ import Testing
         let free: String =
             #"{"source":"/srv","mountpoint":"/mnt","version":"0.1.0","owner":501,"metadata":"trusted.aclfs","attribute_room":3224,"shared":false,"#
             + #""options":["rw","cache=auto"],"sandbox":null,"running_sandboxes":2,"running_containers":[{"path":"/a/b"}],"#
-            + #""source_reachable_by":"root","identities_problem":null,"daemon":7,"deaths":1,"longest_wait_ms":40,"paths":{},"# + rest
+            + #""source_reachable_by":"root","identities_problem":null,"daemon":7,"deaths":1,"longest_wait_ms":40,"upgrade_obstacle":"rings","paths":{},"#
+            + rest
         #expect(String(decoding: JSONText.write(bare.json), as: UTF8.self) == free)
     }
 

@@ -83,7 +83,7 @@ struct UpgradeTests {
     @Test func revocationsHold() throws {
         try run(
             #"""
-            chmod 755 "$T/back"; "$A" mount "$T/back" "$T/mnt" 2>/dev/null; M=$T/mnt
+            chmod 755 "$T/back"; "$A" mount -o transport=dev "$T/back" "$T/mnt" 2>/dev/null; M=$T/mnt
             mkdir -p "$M/d/e"; echo text >"$M/d/e/f"; chmod 755 "$M/d" "$M/d/e"; chmod 644 "$M/d/e/f"
             as() { setpriv --reuid=61751 --regid=61751 --clear-groups "$@"; }
             for i in 1 2 3 4 5; do
@@ -110,7 +110,7 @@ struct UpgradeTests {
         let result = try MountNamespace().run(
             HeldFile.prelude + Self.setup
                 + #"""
-                backing $1; chmod 755 "$B"; "$A" mount "$B" "$T/mnt"; M=$T/mnt
+                backing $1; chmod 755 "$B"; "$A" mount -o transport=dev "$B" "$T/mnt"; M=$T/mnt
                 mkdir "$M/many"; (cd "$M/many"; seq 5000 | xargs touch)
                 cat >"$T/reader" <<'END'
                 import os, subprocess, sys
@@ -140,8 +140,12 @@ struct UpgradeTests {
             refused() { before=$(daemon "$M"); said=$("$A" upgrade "$M" 2>&1); is "$1: status" 1 $?; holds "$1" "$said" "$2"
                 is "$1: it goes on" text "$(cat "$M/f")"; is "$1: the same" "$before" "$(daemon "$M")"; }
             echo text >"$T/back/f"; mkdir "$T/back/sub" "$T/other"; M=$T/mnt
-            "$A" mount -o restarts=0 "$T/back" "$M"; refused keeper 'it has no keeper, which would run the new program (restarts=0)'; "$A" unmount "$M"
-            "$A" mount "$T/back" "$M"; "$A" mount "$T/back" "$T/other"; refused two 'its daemon serves 2 mounts'; "$A" unmount "$T/other"
+            if [ "$(cat /sys/module/fuse/parameters/enable_uring 2>/dev/null)" = Y ]; then
+                "$A" mount "$T/back" "$M"; refused rings 'its requests come over io_uring'
+                holds 'the status' "$("$A" status "$M")" 'aclfs upgrade would refuse: its requests come over io_uring'; "$A" unmount "$M"
+            fi
+            "$A" mount -o transport=dev,restarts=0 "$T/back" "$M"; refused keeper 'it has no keeper, which would run the new program (restarts=0)'; "$A" unmount "$M"
+            "$A" mount -o transport=dev "$T/back" "$M"; "$A" mount -o transport=dev "$T/back" "$T/other"; refused two 'its daemon serves 2 mounts'; "$A" unmount "$T/other"
             mount -t tmpfs tmpfs "$M/sub"; refused below 'something is mounted on a directory or file of it'; umount "$M/sub"
             is 'another user' 1 "$(status setpriv --reuid=61751 --regid=61751 --clear-groups "$A" upgrade "$M")"
             is 'no mount' 2 "$(status "$A" upgrade "$T/back")"; is 'nothing named' 2 "$(status "$A" upgrade)"
@@ -150,7 +154,7 @@ struct UpgradeTests {
             is 'it answers' text "$(cat "$M/f")"; is 'one daemon' 1 "$(daemon "$M" | wc -l)"; is 'one keeper' 2 "$(kept "$M" | wc -l)"
             "$A" upgrade -q --all || echo 'all'; "$A" unmount "$M"
             # The program that lies there now.
-            mkdir "$T/p"; cp "$A" "${A}d" "$T/p/"; own=$A; A=$T/p/aclfs; "$A" mount "$T/back" "$M"
+            mkdir "$T/p"; cp "$A" "${A}d" "$T/p/"; own=$A; A=$T/p/aclfs; "$A" mount -o transport=dev "$T/back" "$M"
             cp "$T/p/aclfsd" "$T/p/kept"; rm "$T/p/aclfsd"; refused gone 'its program is not found'
             printf '#!/bin/sh\nexit 1\n' >"$T/p/aclfsd"; refused 'no program' 'cannot be run'
             chmod 755 "$T/p/aclfsd"; refused older 'does not understand the state of this daemon'
@@ -158,9 +162,9 @@ struct UpgradeTests {
             printf '#!/bin/sh\n[ "$1" = understands ]\n' >"$T/p/aclfsd"; timeout 5 "$A" upgrade "$M" >/dev/null 2>&1
             rm "$T/p/aclfsd"; for i in $(seq 500); do [ "$(stat -f "$M" 2>&1 | grep 'not connected')" ] && break; sleep 0.02; done
             holds 'dead and closed' "$(cat "$M/f" 2>&1)" 'not connected'
-            mv "$T/p/kept" "$T/p/aclfsd"; "$A" mount "$T/back" "$M" 2>/dev/null; upgrade "$M"; is 'mounted again' text "$(cat "$M/f")"; "$A" unmount "$M"
+            mv "$T/p/kept" "$T/p/aclfsd"; "$A" mount -o transport=dev "$T/back" "$M" 2>/dev/null; upgrade "$M"; is 'mounted again' text "$(cat "$M/f")"; "$A" unmount "$M"
             # On its own mount nobody would answer the kernel that reads it.
-            cp "$own" "${own}d" "$T/back/"; A=$T/back/aclfs; "$A" mount "$T/back" "$T/back"; M=$T/back; refused own 'lies on a mount that it serves'
+            cp "$own" "${own}d" "$T/back/"; A=$T/back/aclfs; "$A" mount -o transport=dev "$T/back" "$T/back"; M=$T/back; refused own 'lies on a mount that it serves'
             umount -l "$M"
             """#)
     }

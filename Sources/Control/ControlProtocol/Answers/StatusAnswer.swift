@@ -40,7 +40,8 @@ public struct StatusAnswer: ControlAnswer {
             .init(.runningContainers, .array(runningContainers.map { .object([.init(.path, path: $0.joinedPath)]) })),
             .init(.sourceReach, sourceReach), .init(.identitiesProblem, identitiesProblem.map { .string($0) } ?? .null),
             .init(.daemon, Int64(keeping.process)), .init(.deaths, keeping.deaths), .init(.longestWait, keeping.longestWait),
-            .init(.paths, .object(paths)), .init(.cache, .object(cache)), .init(.zeroFill, .object(zeroFill)),
+            .init(.upgradeObstacle, keeping.obstacle.map { .string($0) } ?? .null), .init(.paths, .object(paths)),
+            .init(.cache, .object(cache)), .init(.zeroFill, .object(zeroFill)),
             .init(.data, .object(data)), .init(.counters, .object(counters)),
         ])
     }
@@ -51,9 +52,11 @@ public struct StatusAnswer: ControlAnswer {
         public var deaths: UInt64
         /// How long a mount did not answer after a death, at most; milliseconds.
         public var longestWait: UInt64
+        /// Why `aclfs upgrade` would refuse; nil if nothing is known.
+        public var obstacle: String?
 
-        public init(process: Int32, deaths: UInt64 = 0, longestWait: UInt64 = 0) {
-            (self.process, self.deaths, self.longestWait) = (process, deaths, longestWait)
+        public init(process: Int32, deaths: UInt64 = 0, longestWait: UInt64 = 0, obstacle: String? = nil) {
+            (self.process, self.deaths, self.longestWait, self.obstacle) = (process, deaths, longestWait, obstacle)
         }
     }
 
@@ -62,6 +65,7 @@ public struct StatusAnswer: ControlAnswer {
     public var daemon: Value? { json[.daemon].map { Value($0) } }
     public var deaths: Value? { json[.deaths].map { Value($0) } }
     public var longestWait: Value? { json[.longestWait].map { Value($0) } }
+    public var upgradeObstacle: String? { json[.upgradeObstacle]?.string }
 
     public var source: [UInt8]? { json.path(.source) }
     public var metadata: String? { json[.metadata]?.string }

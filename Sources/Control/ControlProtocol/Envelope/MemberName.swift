@@ -69,6 +69,7 @@ package enum MemberName: String, Sendable, CaseIterable {
     case daemon
     case deaths
     case longestWait = "longest_wait_ms"
+    case upgradeObstacle = "upgrade_obstacle"
     case paths
     case cache
     case zeroFill = "zerofill"

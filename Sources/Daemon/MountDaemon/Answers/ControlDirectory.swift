@@ -52,7 +52,11 @@ enum ControlDirectory {
             default: return host.answer(request, descriptors)
             }
         }
-        if let kept = host.kept { facts.keeping = { kept.keeping } }
+        facts.keeping = { [weak host, weak fileSystem] in
+            var keeping = host?.kept?.keeping ?? StatusAnswer.Keeping(process: getpid())
+            if let host, let fileSystem { keeping.obstacle = host.obstacleToUpgrade(of: fileSystem) }
+            return keeping
+        }
         facts.runningSandboxes = { [weak host, weak fileSystem] in
             guard let host, let fileSystem else { return 0 }
             return host.views(of: fileSystem)

@@ -73,13 +73,9 @@ extension MountHost {
     /// Ends this process so that the program, as it is now, serves its mount.
     /// - Returns: only if that cannot be: why, for people.
     func upgrade() -> String {
-        guard let kept else { return "it has no keeper, which would run the new program (restarts=0)" }
         guard upgrading.exchange(true, ordering: .sequentiallyConsistent) == false else { return "it is being upgraded already" }
         defer { upgrading.store(false, ordering: .sequentiallyConsistent) }
-        let all = served
-        guard all.count == 1, let (mount, session, fileSystem) = all.first else {
-            return "its daemon serves \(all.count) mounts; it can be upgraded while it serves one"
-        }
+        guard let kept, let (mount, session, fileSystem) = served.first else { return Self.withoutKeeper }
         guard kept.has(device: mount.device) else { return "its daemon has not been able to keep what another one has to know" }
         if let obstacle = obstacle(to: fileSystem) ?? Upgrade.obstacle(inProgramFor: Set([mount.deviceNumber].compactMap { $0 })) {
             return obstacle
@@ -104,8 +100,22 @@ extension MountHost {
         return reason
     }
 
+    private static let withoutKeeper = "it has no keeper, which would run the new program (restarts=0)"
+
+    /// For the status: why `upgrade` would refuse, as far as that is known without asking the new program.
+    func obstacleToUpgrade(of fileSystem: FileSystem) -> String? {
+        obstacleInDaemon ?? fileSystem.obstacleToResuming.flatMap { $0.passes ? nil : $0.reason }
+    }
+
+    private var obstacleInDaemon: String? {
+        if kept == nil { return Self.withoutKeeper }
+        let count = served.count
+        return count == 1 ? nil : "its daemon serves \(count) mounts; it can be upgraded while it serves one"
+    }
+
     /// What passes is waited for.
     private func obstacle(to fileSystem: FileSystem) -> String? {
+        if let obstacleInDaemon { return obstacleInDaemon }
         var obstacle = fileSystem.obstacleToResuming
         for _ in 0..<500 where obstacle?.passes == true {
             SystemTime.sleep(milliseconds: 10)

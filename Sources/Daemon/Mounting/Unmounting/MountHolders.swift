@@ -166,6 +166,14 @@ package struct MountHolders {
     }
 
     private func target(_ link: String) -> String {
-        escapedName((try? Syscall.readlinkat(Syscall.workingDirectory, link)) ?? Array("?".utf8))
+        let path = (try? Syscall.readlinkat(Syscall.workingDirectory, link)) ?? Array("?".utf8)
+        // The kernel says so of any file whose entry was invalidated. With `dontSync` it answers by itself whether the file has a name.
+        let word = Array(" (deleted)".utf8)
+        let isThere = path.suffix(word.count) == word[...] && ((try? Self.status(link).nlink) ?? 0) > 0
+        return escapedName(isThere ? path.dropLast(word.count) : path[...])
+    }
+
+    private static func status(_ link: String) throws(Errno) -> FileStatus {
+        try Syscall.statxAt(Syscall.workingDirectory, link, flags: AtFlag.dontSync)
     }
 }

@@ -106,5 +106,6 @@ struct Status: ParsedCommand, ListedCommand {
         guard let process = status.daemon, let deaths = status.deaths else { return "?" }
         let waited = deaths == .number(0) ? "" : ", longest wait \(status.longestWait.map { shown($0) } ?? "?") ms"
         return "process \(shown(process)), deaths survived \(shown(deaths))\(waited)"
+            + (status.upgradeObstacle.map { "; aclfs upgrade would refuse: \(escapedName($0.utf8))" } ?? "")
     }
 }
