@@ -215,16 +215,33 @@ static void close_the_rest(const struct aclfs_kept *kept, int memory)
 	}
 }
 
+/* The program that runs next takes what the tables name, and closes the rest. */
+static void keep_all(void)
+{
+	DIR *open = opendir("/proc/self/fd");
+	if (!open)
+		return;
+	for (struct dirent *entry; (entry = readdir(open));) {
+		int number = atoi(entry->d_name);
+		if (number > 2 && number != dirfd(open))
+			fcntl(number, F_SETFD, 0);
+	}
+	closedir(open);
+}
+
 /* Runs the program in this process's place. All descriptors are closed but those that the state names. */
 static void run_again(struct aclfs_kept *kept, int memory, const char *program, char *const *arguments)
 {
 	fcntl(memory, F_SETFD, 0);
-	bool is_left = kept->left;
+	/* Requests of a thread that sleeps would be made again beside it. */
+	bool is_kept = kept->left || (kept->live > 0 && !kept->sleepers);
 	for (size_t i = 0; i < ACLFS_KEPT_MOST_DESCRIPTORS; i++)
 		if (kept->descriptors[i] > 2)
 			fcntl(kept->descriptors[i], F_SETFD, 0);
-	/* What the daemon has left, its device too, is not in this list. It has seen that the program lies on none of its mounts. */
-	if (!is_left)
+	/* What the daemon has left, its device too, is not in the list of descriptors. It has seen that the program lies on none of its mounts. */
+	if (is_kept)
+		keep_all();
+	else
 		close_the_rest(kept, memory);
 	/* Signals stay blocked: one that comes now is for the next daemon. */
 	extern char **environ;

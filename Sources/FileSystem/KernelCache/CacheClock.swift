@@ -39,9 +39,10 @@ final class CacheClock: Sendable {
                     if !marked.isEmpty { Self.invalidateMarked(marked, device, kernel) }
                     kernel.invalidateUnknownNodes(now)
                     kernel.dropRemovedObjects(now)
+                    kernel.settleDueLookups(now)
                     let deadlines = [
                         kernel.cache.nextDeadline, kernel.forgetting.nextDue, kernel.loader.view?.nextExpiry, kernel.nextRemovalCheck,
-                        kernel.cache.unknown.nextDue, watch?.nextDue(mounts, now),
+                        kernel.cache.unknown.nextDue, kernel.inheritedLookups.due, watch?.nextDue(mounts, now),
                     ]
                     let due = deadlines.compactMap { $0 }.min()
                     news = waiter.wait(watching: watch?.table.rawValue ?? -1, readable: watch?.elsewhere.descriptor ?? -1, until: due)

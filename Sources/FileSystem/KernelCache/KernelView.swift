@@ -21,6 +21,7 @@ final class KernelView: Sendable {
     let mountsBelow = MountsBelow()
     let notifications = BlockingNotifications()
     let forgetting = ForgettingQueue()
+    let inheritedLookups = InheritedLookups()
     private let clock = Lock<CacheClock?>(nil)
     private struct Agreement {
         var negotiated: Negotiated

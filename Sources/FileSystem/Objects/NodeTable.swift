@@ -14,6 +14,8 @@ final class Node: Sendable {
     /// Changed only under the lock of the table.
     fileprivate nonisolated(unsafe) var lookupCount: UInt64 = 0
     fileprivate nonisolated(unsafe) var sibling: Node?
+    /// In the live tables; -1: none.
+    fileprivate nonisolated(unsafe) var slot: Int32 = -1
 
     init(id: NodeID, object: BackingObject) { (self.id, self.object) = (id, object) }
 
@@ -36,6 +38,8 @@ final class NodeTable: Sendable {
         /// of different objects, or of a file with names in several zones.
         var byNumber: [Number: Node] = [:]
         var next: UInt64 = 2
+        /// What outlives this process; nil: nothing does.
+        var live: LiveTables?
         /// Of directories with such names.
         var collidingCookies: [NodeID: CollidingCookies] = [:]
 
@@ -48,10 +52,15 @@ final class NodeTable: Sendable {
         }
 
         /// Counts one look-up.
-        mutating func add(_ object: BackingObject) -> Node {
+        /// - Parameter device: of the root.
+        mutating func add(_ object: BackingObject, _ device: UInt64) -> Node {
             let node = Node(id: NodeID(next), object: object)
             next += 1
             node.lookupCount = 1
+            if let live {
+                live.note(nextNode: next)
+                node.slot = live.add(node: node.id.rawValue, lookups: 1, object, object.savedDescriptor(on: device))
+            }
             nodes[node.id] = node
             let number = Number(object)
             guard var last = byNumber[number] else {
@@ -69,8 +78,14 @@ final class NodeTable: Sendable {
             node.hasCollidingCookies.store(true, ordering: .relaxed)
         }
 
+        mutating func count(_ node: Node) {
+            node.lookupCount += 1
+            live?.note(lookups: node.lookupCount, ofNodeAt: node.slot)
+        }
+
         mutating func remove(_ node: Node) {
             nodes[node.id] = nil
+            live?.remove(nodeAt: node.slot)
             if !collidingCookies.isEmpty { collidingCookies[node.id] = nil }
             let number = Number(node.object)
             if byNumber[number] === node {
@@ -110,22 +125,22 @@ final class NodeTable: Sendable {
         return state.withLock { state in
             if let node = state.node(of: object) {
                 node.object.isOvermounted.store(object.isOvermounted.load(ordering: .relaxed), ordering: .relaxed)
-                node.lookupCount += 1
+                state.count(node)
                 return node
             }
-            return state.add(object)
+            return state.add(object, root.object.key.device)
         }
     }
 
     /// Adds a node for an object that may have others.
-    func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object) } }
+    func enterAnother(_ object: BackingObject) -> Node { state.withLock { $0.add(object, root.object.key.device) } }
 
     /// Counts one look-up.
     /// - Returns: false if the kernel has forgotten the node.
     func countLookup(of node: Node) -> Bool {
         state.withLock { state in
             guard state.nodes[node.id] === node else { return false }
-            node.lookupCount += 1
+            state.count(node)
             return true
         }
     }
@@ -151,7 +166,10 @@ final class NodeTable: Sendable {
         return state.withLock { state in
             guard let node = state.nodes[id] else { return nil }
             node.lookupCount -= min(node.lookupCount, count)
-            if node.lookupCount > 0 { return nil }
+            if node.lookupCount > 0 {
+                state.live?.note(lookups: node.lookupCount, ofNodeAt: node.slot)
+                return nil
+            }
             state.remove(node)
             // The kernel may know the object by another node.
             return state.node(of: node.object) == nil ? node.object : nil
@@ -176,6 +194,23 @@ final class NodeTable: Sendable {
             return new
         }
     }
+
+    /// From now on notes everything in tables that outlive this process. Call before the first request that is answered.
+    func follow(_ live: LiveTables) {
+        state.withLock { state in
+            state.live = live
+            live.note(nextNode: state.next)
+            for node in state.nodes.values {
+                node.slot = live.add(
+                    node: node.id.rawValue, lookups: node.lookupCount, node.object, node.object.savedDescriptor(on: root.object.key.device))
+            }
+        }
+    }
+
+    /// The look-ups of all nodes but the root.
+    var lookups: [(id: NodeID, count: UInt64)] { state.withLock { $0.nodes.values.map { ($0.id, $0.lookupCount) } } }
+
+    func lookups(of id: NodeID) -> UInt64? { state.withLock { $0.nodes[id]?.lookupCount } }
 
     /// - Parameter save: what another process needs to find an object; nil if it cannot.
     /// - Returns: nil: another process could not find one of the objects.
@@ -202,7 +237,7 @@ final class NodeTable: Sendable {
         try state.withLock { (state) throws(SavedProblem) in
             for saved in saved {
                 state.next = saved.id
-                let node = state.add(try restore(saved.object))
+                let node = state.add(try restore(saved.object), root.object.key.device)
                 node.lookupCount = saved.lookups
                 if saved.isMarked { node.exposure.revalidation.mark() }
                 state.restore(saved.collidingCookies, of: node)

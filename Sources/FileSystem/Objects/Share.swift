@@ -14,6 +14,7 @@ final class Share: Sendable {
     let watched = WatchedObjects()
     let followed = FollowedObjects()
     let exclusions = KnownExclusions()
+    let acts = ActNotes()
     private let isShared = Atomic<Bool>(false)
     /// How many directories have moved or were removed. A zone that was found before such a move is stale.
     let moves = Atomic<UInt64>(0)

@@ -13,6 +13,7 @@ final class BackingIDs: Sendable {
         var idle: IdleBackingIDs
         /// All ids that the kernel holds.
         var open: Set<Int32> = []
+        var live: LiveTables?
     }
 
     private let state: Lock<State>
@@ -41,6 +42,13 @@ final class BackingIDs: Sendable {
     /// All ids that the kernel holds.
     var all: [Int32] { state.withLock { Array($0.open) } }
 
+    func follow(_ live: LiveTables) {
+        state.withLock { state in
+            state.live = live
+            for id in state.open { live.note(backingID: id) }
+        }
+    }
+
     /// The kernel holds these ids, which another process has opened.
     func restore(_ ids: [Int32]) { state.withLock { $0.open = Set(ids) } }
 
@@ -68,7 +76,10 @@ final class BackingIDs: Sendable {
         let id = withExtendedLifetime(onCopy) { notifier.openBacking(onCopy?.rawValue ?? descriptor) }
         if id > 0 {
             opened.add(1, ordering: .relaxed)
-            state.withLock { _ = $0.open.insert(id) }
+            state.withLock { state in
+                state.live?.note(backingID: id)
+                state.open.insert(id)
+            }
             return id
         }
         refused.add(1, ordering: .relaxed)

@@ -29,6 +29,8 @@ final class OpenFile: Sendable {
     var writableFile: WritableFile? { additions.withLock { $0.writableFile } }
     /// Opened with the handle. nil for a handle that only reads and whose data bypasses the daemon.
     private let opened: SharedDescriptor?
+    /// In the live tables; -1: none. Changed only under the lock of `OpenFiles`.
+    nonisolated(unsafe) var slot: Int32 = -1
     private let times: AccessTimes
     private let additions = Lock(Additions())
     private let charge: HandleQuota.Charge
@@ -106,7 +108,9 @@ final class OpenDirectory: Sendable {
     let listing: UnusedListing
     /// The directory had been listed when it was opened. Only then its objects are worth a watch: `rm -r` lists a tree once.
     let wasListedBefore: Bool
-    private let charge: HandleQuota.Charge
+    /// In the live tables; -1: none. Changed only under the lock of `OpenFiles`.
+    nonisolated(unsafe) var slot: Int32 = -1
+    let charge: HandleQuota.Charge
 
     init(node: Node, descriptor: SharedDescriptor, _ position: ListingPosition, _ charge: HandleQuota.Charge, cache: KernelCache) {
         (self.node, self.descriptor, self.charge) = (node, descriptor, charge)

@@ -22,6 +22,23 @@ final class OpenFiles: Sendable {
         /// Those with `isHandedOver`. A node has one at most: the handle that made its object.
         var handedOver: [ObjectIdentifier: OpenFile] = [:]
         var next: UInt64 = 1
+        /// What outlives this process; nil: nothing does.
+        var live: LiveTables?
+        /// Handles that another process has made, by the requests that they were made for: until their answers are known to have arrived.
+        var creators: [UInt64: HandleID] = [:]
+
+        /// - Parameter creator: the number of the request that it is made for.
+        mutating func note(_ object: OpenObject, _ id: HandleID, creator: UInt64) {
+            guard let live else { return }
+            live.note(nextHandle: next)
+            switch object {
+            case .file(let file): file.slot = live.add(file.save(id), creator: creator)
+            case .directory(let directory):
+                directory.slot = live.add(
+                    directory: id.rawValue, node: directory.node.id.rawValue, directory.descriptor.rawValue, user: directory.charge.uid,
+                    payer: directory.charge.payer, wasListedBefore: directory.wasListedBefore, creator: creator)
+            }
+        }
     }
     private let state = Lock(State())
     private let share: Share
@@ -92,8 +109,9 @@ extension OpenFiles {
     }
 
     /// Adds an open file.
+    /// - Parameter creator: the number of the request that it is made for.
     /// - Returns: the answer to the request that opened it.
-    func add(_ file: OpenFile) -> Opening {
+    func add(_ file: OpenFile, for creator: UInt64) -> Opening {
         let path = file.dataPath.path
         judge.counters.count(path)
         var flags: Opening.Flags = []
@@ -103,21 +121,38 @@ extension OpenFiles {
         case .direct, .directWithMappings: flags.insert(.directIO)
         case .cached, .passthrough: break
         }
-        return Opening(handle: add(.file(file)), flags: flags, backingID: path.backingID)
+        return Opening(handle: add(.file(file), for: creator), flags: flags, backingID: path.backingID)
     }
 
-    func add(_ directory: OpenDirectory) -> HandleID { add(.directory(directory)) }
+    func add(_ directory: OpenDirectory, for creator: UInt64) -> HandleID { add(.directory(directory), for: creator) }
 
-    private func add(_ object: OpenObject) -> HandleID {
+    private func add(_ object: OpenObject, for creator: UInt64) -> HandleID {
         // The id is chosen under the lock, so that no two handles get the same one.
         state.withLock { state in
             let id = HandleID(state.next)
             state.next += 1
             state.objects[id] = object
             if case .file(let file) = object, file.isHandedOver { state.handedOver[ObjectIdentifier(file.node)] = file }
+            state.note(object, id, creator: creator)
             return id
         }
     }
+
+    /// From now on notes everything in tables that outlive this process. Call before the first request that is answered.
+    func follow(_ live: LiveTables) {
+        state.withLock { state in
+            state.live = live
+            live.note(nextHandle: state.next)
+            let creators = Dictionary(state.creators.map { ($1, $0) }, uniquingKeysWith: max)
+            for (id, object) in state.objects { state.note(object, id, creator: creators[id] ?? 0) }
+        }
+        backingIDs.follow(live)
+    }
+
+    func inherit(creators: [UInt64: UInt64]) { state.withLock { $0.creators = creators.mapValues { HandleID($0) } } }
+
+    /// The handle that another process has made for a request that is answered anew.
+    func takeHandle(madeFor request: UInt64) -> HandleID? { state.withLock { $0.creators.removeValue(forKey: request) } }
 
     func save() -> (files: [SavedFile], directories: [SavedDirectory], next: UInt64) {
         let (objects, next) = state.withLock { ($0.objects, $0.next) }
@@ -231,7 +266,10 @@ extension OpenFiles {
     @discardableResult
     func remove(_ id: HandleID) -> OpenFile? {
         state.withLock { state in
-            guard case .file(let file) = state.objects.removeValue(forKey: id) else { return nil }
+            let object = state.objects.removeValue(forKey: id)
+            if case .directory(let directory) = object { state.live?.remove(handleAt: directory.slot) }
+            guard case .file(let file) = object else { return nil }
+            state.live?.remove(handleAt: file.slot)
             if file.isHandedOver { state.handedOver.removeValue(forKey: ObjectIdentifier(file.node)) }
             return file
         }

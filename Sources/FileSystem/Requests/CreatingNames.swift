@@ -67,7 +67,9 @@ extension NameOperations {
     ) throws(Errno) -> ObjectState {
         let facts = try authorizeCreation(new.kind, name, in: parent, mode: mode, caller)
         let made = try allocateBlocks(for: caller) { () throws(Errno) in
-            try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
+            try share.acts.run(caller) { () throws(Errno) in
+                try perform(new, facts, name, in: parent, byRoot: caller.uid == 0)
+            }
         }
         loader.noteNameChange(in: parent)
         kernel.invalidateNameElsewhere(in: parent, nil)

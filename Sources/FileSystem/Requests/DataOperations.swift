@@ -113,10 +113,27 @@ extension DataOperations {
     private func write(
         _ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, at position: Int64?, _ caller: Caller
     ) throws(Errno) -> Int {
-        try writeAll(bytes) { (rest, done) throws(Errno) in
+        guard let position else { return try append(bytes, to: descriptor, caller) }
+        return try writeAll(bytes) { (rest, done) throws(Errno) in
             try allocateBlocks(for: caller) { () throws(Errno) in
-                guard let position else { return try Syscall.write(descriptor.rawValue, rest) }
                 return try Syscall.pwrite(descriptor.rawValue, rest, offset: position &+ Int64(done))
+            }
+        }
+    }
+
+    /// Adds bytes at the end. Those of a request that another process had begun are not added twice.
+    private func append(_ bytes: UnsafeRawBufferPointer, to descriptor: SharedDescriptor, _ caller: Caller) throws(Errno) -> Int {
+        func size() throws(Errno) -> UInt64 { try Syscall.statx(descriptor.rawValue).size }
+        if let act = share.acts.act(of: caller) {
+            if act.isDone { return bytes.count }
+            let end = try size()
+            if end == act.before + UInt64(bytes.count) { return bytes.count }
+            // Others have added bytes, so it cannot be told.
+            if end != act.before { throw .io }
+        }
+        return try share.acts.run(caller, before: (try? size()) ?? 0) { () throws(Errno) in
+            try writeAll(bytes) { (rest, _) throws(Errno) in
+                try allocateBlocks(for: caller) { () throws(Errno) in try Syscall.write(descriptor.rawValue, rest) }
             }
         }
     }

@@ -40,7 +40,8 @@ extension DirectoryOperations {
                 loader.tree.directoryCookies(of: object.object, object.descriptor),
                 CookieRoom.Charge(share.cookieRoom, payer: caller.payer))
             return Opening(
-                handle: files.add(OpenDirectory(node: node, descriptor: descriptor, position, quota, cache: kernel.cache)),
+                handle: files.add(
+                    OpenDirectory(node: node, descriptor: descriptor, position, quota, cache: kernel.cache), for: caller.request),
                 flags: listingFlags(object))
         }
     }

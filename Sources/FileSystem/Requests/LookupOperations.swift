@@ -48,6 +48,19 @@ extension LookupOperations {
         }
     }
 
+    /// The entry of an object that was made for a request, of which only the answer is missing.
+    func entry(_ name: UnsafePointer<CChar>, in parent: NodeID) throws(Errno) -> Entry {
+        try share.withNamesHeld { () throws(Errno) in
+            let directory = try loader.load(parent)
+            return kernel.makeEntry(try loader.child(name, of: directory), named: name, below: directory)
+        }
+    }
+
+    /// The inode that a name leads to; nil: none.
+    func inode(_ name: UnsafePointer<CChar>, in parent: NodeID) -> UInt64? {
+        try? share.withNamesHeld { () throws(Errno) in try loader.child(name, of: loader.load(parent)).object.key.inode }
+    }
+
     func forgetLookups(of id: NodeID, _ count: UInt64) {
         if let object = loader.nodes.forget(id, count) {
             // A request about a removed file that is open puts its descriptor back into the tree's cache.

@@ -55,8 +55,10 @@ extension NameOperations {
                 Operands(removing: object, from: directory), caller, about: object, named: name, in: directory.object)
             if object.isOvermounted { throw .busy }
             try held.makeCall(on: object) { () throws(Errno) in
-                try Syscall.unlinkat(
-                    directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+                try share.acts.run(caller) { () throws(Errno) in
+                    try Syscall.unlinkat(
+                        directory.descriptor.rawValue, name, flags: isDirectory ? AtFlag.removeDirectory : 0)
+                }
             }
             loader.noteNameChange(in: directory)
             kernel.mounts.recordRemoval(of: object, name, from: directory)

@@ -109,7 +109,7 @@ extension OpenOperations {
         }
         opened.attach(gaps.enterHandle(writableFile, size: size, intent, caller))
         if opened.dataPath.isMappable, kernel.cache.timeouts.attributes > 0 { kernel.cache.invalidateAttributes(of: node.id) }
-        return files.add(opened)
+        return files.add(opened, for: caller.request)
     }
 
     /// Judges an open and opens the object.
@@ -165,6 +165,22 @@ extension OpenOperations {
         }
         // Without the names held: opening for writing may wait for zeros.
         return try openEntry(entry) { (node) throws(Errno) in try open(node.id, flags: flags, caller) }
+    }
+
+    /// Opens a file that another process has made for this request.
+    func openMade(_ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
+        let (entry, opening) = try share.withNamesHeld { () throws(Errno) -> (Entry, Opening?) in
+            let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
+            let directory = try loader.load(parent)
+            let made = try loader.child(name, of: directory)
+            guard made.facts.kind == .file else { throw .exist }
+            let (entry, opening) = try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
+                try openCreated(made, node, quota, flags: flags, caller)
+            }
+            return (entry, opening)
+        }
+        guard let opening else { throw .io }
+        return (entry, opening)
     }
 
     /// - Returns: the entry, without an opening if the name existed already.
@@ -231,6 +247,6 @@ extension OpenOperations {
     ) throws(Errno) -> Opening {
         let file = try files.open(made, node, flags: flags, quota, isHandedOver: made.facts.owner != caller.uid, caller)
         if file.isWritable { file.attach(gaps.enterNewHandle(node, caller)) }
-        return files.add(file)
+        return files.add(file, for: caller.request)
     }
 }

@@ -43,8 +43,10 @@ extension NameOperations {
             if object.isOvermounted || target?.isOvermounted ?? false { throw .busy }
             try held.makeCall(on: object, and: target.flatMap { $0.object.key == object.object.key ? nil : $0 }) { () throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
-                    try Syscall.renameat2(
-                        source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+                    try share.acts.run(caller, before: object.object.key.inode) { () throws(Errno) in
+                        try Syscall.renameat2(
+                            source.descriptor.rawValue, name, to: destination.descriptor.rawValue, newName, flags: flags)
+                    }
                 }
             }
             loader.noteNameChange(in: source)
@@ -85,7 +87,9 @@ extension NameOperations {
             if directory.isOvermounted { throw .rofs }
             try held.makeCall(on: object) { () throws(Errno) in
                 try allocateBlocks(for: caller) { () throws(Errno) in
-                    try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+                    try share.acts.run(caller) { () throws(Errno) in
+                        try Syscall.link(descriptor: object.descriptor.rawValue, to: directory.descriptor.rawValue, name)
+                    }
                 }
             }
             kernel.invalidateNameElsewhere(in: directory, object.object)

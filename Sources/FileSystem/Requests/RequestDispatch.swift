@@ -8,6 +8,7 @@ import LinuxSystem
 public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     private let fs: FileSystem
     private let operations: Operations
+    private let acts: ActNotes
     private let whenServing: @Sendable (Negotiated) -> Void
 
     /// - Parameters:
@@ -15,6 +16,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ///   - whenServing: called once, after INIT.
     public init(_ fileSystem: FileSystem, whenServing: @escaping @Sendable (Negotiated) -> Void = { _ in }) {
         (fs, operations, self.whenServing) = (fileSystem, fileSystem.operations, whenServing)
+        acts = fileSystem.mounts.share.acts
         super.init(squashing: fileSystem.options.squashedRoot)
     }
 
@@ -35,6 +37,21 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     // If the kernel does not accept a reply, the look-up or the handle in it is released, because the kernel does not know of it.
+
+    /// Makes an object, or finds it if another process has made it for this request.
+    private func make(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller, _ body: () throws(Errno) -> Entry
+    ) throws(Errno) -> Entry {
+        try acts.make(caller, body) { () throws(Errno) in
+            try operations.names.finish(operations.lookups.entry(name, in: parent), in: parent)
+        }
+    }
+
+    /// Frees a handle that another process has made for this request.
+    private func freeHandle(of caller: Caller) {
+        guard caller.isRepeated, let handle = fs.files.takeHandle(madeFor: caller.requestNumber) else { return }
+        operations.gaps.release(handle)
+    }
 
     private func answer(_ reply: consuming EntryReply, _ operation: () throws(Errno) -> Entry) {
         switch outcome(operation) {
@@ -75,44 +92,83 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, rdev: UInt64, caller: Caller,
         reply: consuming EntryReply
     ) {
+        defer { acts.answered(caller) }
         let kind = ObjectKind(typeBits: mode)
         let new: NewObject = kind == .file ? .file : .special(kind, device: rdev)
-        answer(reply) { () throws(Errno) in try operations.names.make(new, name, in: parent, mode: mode, caller) }
+        answer(reply) { () throws(Errno) in
+            try make(name, in: parent, caller) { () throws(Errno) in
+                try operations.names.make(new, name, in: parent, mode: mode, caller)
+            }
+        }
     }
 
     override public func mkdir(_ name: UnsafePointer<CChar>, in parent: NodeID, mode: UInt32, caller: Caller, reply: consuming EntryReply) {
-        answer(reply) { () throws(Errno) in try operations.names.make(.directory, name, in: parent, mode: mode, caller) }
+        defer { acts.answered(caller) }
+        answer(reply) { () throws(Errno) in
+            try make(name, in: parent, caller) { () throws(Errno) in
+                try operations.names.make(.directory, name, in: parent, mode: mode, caller)
+            }
+        }
     }
 
     override public func symlink(
         _ name: UnsafePointer<CChar>, in parent: NodeID, target: UnsafePointer<CChar>, caller: Caller,
         reply: consuming EntryReply
     ) {
+        defer { acts.answered(caller) }
         answer(reply) { () throws(Errno) in
-            try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
+            try make(name, in: parent, caller) { () throws(Errno) in
+                try operations.names.make(.symlink(target: target), name, in: parent, mode: 0o777, caller)
+            }
         }
     }
 
     override public func link(
         _ node: NodeID, as name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EntryReply
     ) {
-        answer(reply) { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }
+        defer { acts.answered(caller) }
+        answer(reply) { () throws(Errno) in
+            try make(name, in: parent, caller) { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }
+        }
     }
 
     override public func unlink(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
-        reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: false, caller) }
+        defer { acts.answered(caller) }
+        reply.send { () throws(Errno) in
+            try acts.remove(caller) { () throws(Errno) in
+                try operations.names.remove(name, in: parent, directory: false, caller)
+            } finish: { () throws(Errno) in
+                try operations.durable.finishNames(in: parent)
+            }
+        }
     }
 
     override public func rmdir(_ name: UnsafePointer<CChar>, in parent: NodeID, caller: Caller, reply: consuming EmptyReply) {
-        reply.send { () throws(Errno) in try operations.names.remove(name, in: parent, directory: true, caller) }
+        defer { acts.answered(caller) }
+        reply.send { () throws(Errno) in
+            try acts.remove(caller) { () throws(Errno) in
+                try operations.names.remove(name, in: parent, directory: true, caller)
+            } finish: { () throws(Errno) in
+                try operations.durable.finishNames(in: parent)
+            }
+        }
     }
 
     override public func rename(
         _ name: UnsafePointer<CChar>, in parent: NodeID, to newName: UnsafePointer<CChar>, in newParent: NodeID,
         flags: UInt32, caller: Caller, reply: consuming EmptyReply
     ) {
+        defer { acts.answered(caller) }
         reply.send { () throws(Errno) in
-            try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+            // Exchanged a second time, the names would be as before.
+            try acts.remove(
+                caller,
+                isDone: { flags & RenameFlag.exchange != 0 && operations.lookups.inode(name, in: parent) != $0.before }
+            ) { () throws(Errno) in
+                try operations.names.rename(name, in: parent, to: newName, in: newParent, flags: flags, caller)
+            } finish: { () throws(Errno) in
+                try operations.durable.finishNames(in: newParent, and: parent)
+            }
         }
     }
 
@@ -127,8 +183,15 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func setattr(_ node: NodeID, _ changes: SetAttributes, caller: Caller, reply: consuming AttributeReply) {
+        defer { acts.answered(caller) }
         reply.send { () throws(Errno) in
-            try operations.durable.change(node) { () throws(Errno) in try operations.attributes.setAttributes(node, changes, caller) }
+            try operations.durable.change(node) { () throws(Errno) in
+                try acts.set(caller) { () throws(Errno) in
+                    try operations.attributes.setAttributes(node, changes, caller)
+                } orFind: { () throws(Errno) in
+                    try operations.attributes.status(node, nil, caller)
+                }
+            }
         }
     }
 
@@ -150,9 +213,13 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32, caller: Caller,
         reply: consuming EmptyReply
     ) {
+        defer { acts.answered(caller) }
         reply.send { () throws(Errno) in
             try operations.durable.change(node) { () throws(Errno) in
-                try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
+                try acts.set(caller) { () throws(Errno) in
+                    try operations.xattrs.setXattr(node, name, value, flags: flags, caller)
+                } orFind: { () throws(Errno) in
+                }
             }
         }
     }
@@ -166,14 +233,21 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     }
 
     override public func removexattr(_ node: NodeID, name: UnsafePointer<CChar>, caller: Caller, reply: consuming EmptyReply) {
+        defer { acts.answered(caller) }
         reply.send { () throws(Errno) in
-            try operations.durable.change(node) { () throws(Errno) in try operations.xattrs.removeXattr(node, name, caller) }
+            try operations.durable.change(node) { () throws(Errno) in
+                try acts.set(caller) { () throws(Errno) in
+                    try operations.xattrs.removeXattr(node, name, caller)
+                } orFind: { () throws(Errno) in
+                }
+            }
         }
     }
 
     // MARK: Files
 
     override public func open(_ node: NodeID, flags: Int32, killSetID: Bool, caller: Caller, reply: consuming OpenReply) {
+        freeHandle(of: caller)
         answer(reply) { () throws(Errno) in try operations.opens.open(node, flags: flags, caller) }
     }
 
@@ -181,12 +255,20 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, mode: UInt32, killSetID: Bool, caller: Caller,
         reply: consuming CreateReply
     ) {
+        defer { acts.answered(caller) }
+        freeHandle(of: caller)
         answer(reply) { () throws(Errno) in
-            try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
+            try acts.make(caller) { () throws(Errno) in
+                try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
+            } orFind: { () throws(Errno) in
+                try operations.opens.openMade(name, in: parent, flags: flags, caller)
+            }
         }
     }
 
     override public func tmpfile(in parent: NodeID, flags: Int32, mode: UInt32, caller: Caller, reply: consuming CreateReply) {
+        defer { acts.answered(caller) }
+        freeHandle(of: caller)
         answer(reply) { () throws(Errno) in try operations.opens.openUnnamed(in: parent, flags: flags, mode: mode, caller) }
     }
 
@@ -206,6 +288,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         _ node: NodeID, handle: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32,
         writeFlags: WriteFlags, caller: Caller, reply: consuming WriteReply
     ) {
+        defer { acts.answered(caller) }
         // The kernel knows a squashed caller as root, whose writes leave set-id bits.
         let clearsSetID = writeFlags.contains(.killSetID) || caller.isSquashed && !writeFlags.contains(.fromCache)
         reply.send { () throws(Errno) in
@@ -270,6 +353,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     // MARK: Directories
 
     override public func opendir(_ node: NodeID, flags: Int32, caller: Caller, reply: consuming OpenReply) {
+        freeHandle(of: caller)
         answer(reply) { () throws(Errno) in
             try operations.held.passGates(caller) { () throws(Errno) in try operations.directories.openDirectory(node, caller) }
         }

@@ -86,11 +86,94 @@ extension FileSystem {
         inherited.withLock { $0 = Set(tables.files.map(\.path.backingID)) }
     }
 
+    /// As `restore`, after a death.
+    public func restore(_ left: LeftByDeath) throws(SavedProblem) {
+        try restore(left.tables)
+        files.inherit(creators: left.creators)
+        mounts.share.acts.inherit(left.acts)
+    }
+
+    /// From now on notes everything in tables that outlive this process. Call when features are known, and before the first request that is
+    /// answered.
+    /// - Parameters:
+    ///   - device: the descriptor of the connection.
+    ///   - session: what another process has to know of it.
+    /// - Returns: nil: after a death the mount has to be made anew, because another process could not serve the connection.
+    public func startLiveTables(device: Int32, _ session: SavedSession) -> LiveTablesFile? {
+        let resends: UInt64 = 1 << 39
+        guard lastingObstacle == nil, let offered = kernel.negotiated?.offeredFlags, offered & resends != 0 else { return nil }
+        var tables = SavedTables()
+        guard let root = loader.tree.save(loader.tree.root) else { return nil }
+        (tables.session, tables.root, tables.generation) = (session, root, kernel.generation)
+        tables.root.descriptor = -1
+        (tables.nextNode, tables.nextHandle) = (2, 1)
+        guard let live = try? LiveTables(device: device, tables) else { return nil }
+        loader.nodes.follow(live)
+        files.follow(live)
+        mounts.share.acts.follow(live)
+        return LiveTablesFile(live)
+    }
+
     /// Ends what the other process has exposed. Call when features are known, and before the first request.
     func endInheritedExposures() {
         guard let used = inherited.withLock({ $0.take() }) else { return }
         kernel.cache.endInheritedExposures()
         for node in loader.nodes.all { kernel.cache.invalidateAttributes(of: node.id) }
         files.backingIDs.closeAll(but: used)
+        kernel.settleLookups(from: loader.nodes.lookups)
+    }
+}
+
+/// The memory file of tables that are up to date before each reply.
+public struct LiveTablesFile: Sendable {
+    private let live: LiveTables
+
+    init(_ live: LiveTables) { self.live = live }
+
+    public var descriptor: Int32 { live.memory.rawValue }
+
+    /// From now on a death needs a new mount.
+    public func giveUp() { live.giveUp() }
+}
+
+// MARK: Counts that may be too high
+
+/// Nodes that another process has counted look-ups of, whose FORGET it may have taken along. After a while the kernel is asked whether it knows them.
+final class InheritedLookups: Sendable {
+    private struct State {
+        var counts: [(id: NodeID, count: UInt64)] = []
+        /// Monotonic nanoseconds; nil: there is nothing to do.
+        var due: UInt64?
+    }
+    private let state = Lock(State())
+    /// A reply takes less until the kernel knows the node.
+    private static let delay: UInt64 = 60_000_000_000
+
+    func begin(_ counts: [(id: NodeID, count: UInt64)]) {
+        state.withLock { $0 = State(counts: counts, due: SystemTime.monotonic() + Self.delay) }
+    }
+
+    var due: UInt64? { state.withLock { $0.due } }
+
+    func takeDue(_ now: UInt64) -> [(id: NodeID, count: UInt64)] {
+        state.withLock { state in
+            guard let due = state.due, due <= now else { return [] }
+            defer { state = State() }
+            return state.counts
+        }
+    }
+}
+
+extension KernelView {
+    func settleLookups(from counts: [(id: NodeID, count: UInt64)]) {
+        inheritedLookups.begin(counts)
+        cache.wakeClock()
+    }
+
+    /// Forgets nodes that the kernel does not know. Called by the clock.
+    func settleDueLookups(_ now: UInt64) {
+        for (id, count) in inheritedLookups.takeDue(now) where loader.nodes.lookups(of: id) == count {
+            if !cache.invalidateKnownAttributes(of: id) { _ = loader.nodes.forget(id, count) }
+        }
     }
 }

@@ -30,7 +30,7 @@ struct aclfs_fuse_session {
 	unsigned char init[ACLFS_FUSE_MOST_INIT];
 	size_t init_size;
 	/* Another process has answered INIT: it is read again, and the answer must be this one. */
-	bool resumes, is_refused;
+	bool resumes, is_refused, resends;
 	uint64_t resumed_flags;
 	uint32_t resumed_write;
 };

@@ -40,6 +40,12 @@ int aclfs_fuse_notify_epoch(aclfs_fuse_session *session)
 	return notify(session, WIRE_NOTIFY_INC_EPOCH, iov, 1);
 }
 
+int aclfs_fuse_notify_resend(aclfs_fuse_session *session)
+{
+	struct iovec iov[1];
+	return notify(session, WIRE_NOTIFY_RESEND, iov, 1);
+}
+
 int aclfs_fuse_backing_open(aclfs_fuse_session *session, int descriptor)
 {
 	struct wire_backing_map map = { .fd = descriptor };

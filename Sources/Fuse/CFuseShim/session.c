@@ -225,7 +225,10 @@ static bool answer_init_again(aclfs_fuse_session *session)
 	size_t size = session->init_size;
 	memcpy(message, session->init, size);
 	process(session, message, size, NULL);
-	return atomic_load(&session->ready);
+	if (!atomic_load(&session->ready))
+		return false;
+	/* Nobody reads yet: none that is read now comes twice. */
+	return !session->resends || aclfs_fuse_notify_resend(session) == 0;
 }
 
 int aclfs_fuse_session_run(aclfs_fuse_session *session, unsigned workers)
@@ -247,7 +250,8 @@ void aclfs_fuse_session_stop(aclfs_fuse_session *session)
 	aclfs_transport_stop(session->transport, 0);
 }
 
-int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write)
+int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write,
+			      bool resends)
 {
 	if (size < sizeof(struct wire_in_header) || size > sizeof session->init)
 		return -EINVAL;
@@ -260,6 +264,7 @@ int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, siz
 	session->resumed_flags = flags;
 	session->resumed_write = max_write;
 	session->resumes = true;
+	session->resends = resends;
 	return 0;
 }
 
@@ -288,7 +293,7 @@ void aclfs_fuse_session_go_on(aclfs_fuse_session *session)
 
 size_t aclfs_fuse_session_init_message(const aclfs_fuse_session *session, void *buffer, size_t room)
 {
-	if (!atomic_load(&session->ready) || session->init_size > room)
+	if (session->init_size > room)
 		return 0;
 	memcpy(buffer, session->init, session->init_size);
 	return session->init_size;

@@ -30,6 +30,7 @@ enum wire_opcode {
 enum wire_notification {
 	WIRE_NOTIFY_INVAL_INODE = 2,
 	WIRE_NOTIFY_INVAL_ENTRY = 3,
+	WIRE_NOTIFY_RESEND = 7,
 	WIRE_NOTIFY_INC_EPOCH = 8,
 };
 

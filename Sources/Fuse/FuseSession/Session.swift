@@ -140,10 +140,11 @@ public final class Session: Sendable {
     ///   - deviceDescriptor: of `/dev/fuse`.
     ///   - configuration: the parameters of the session.
     ///   - saved: what a process left that has served the connection; nil for a new connection.
+    ///   - resends: that process died, so requests may have been read and not answered.
     /// - Throws: step `prepare`.
     public init(
         handler: RequestHandler, deviceDescriptor: Int32, configuration: SessionConfiguration = SessionConfiguration(),
-        resuming saved: SavedSession? = nil
+        resuming saved: SavedSession? = nil, resends: Bool = false
     ) throws(SessionError) {
         var table = dispatchTable
         var configuration = configuration.raw
@@ -155,7 +156,7 @@ public final class Session: Sendable {
         channel = Channel(raw: raw)
         notifier = Notifier(channel: channel)
         guard let saved else { return }
-        let error = aclfs_fuse_session_resume(raw, saved.initMessage, saved.initMessage.count, saved.usedFlags, saved.maxWrite)
+        let error = aclfs_fuse_session_resume(raw, saved.initMessage, saved.initMessage.count, saved.usedFlags, saved.maxWrite, resends)
         if error < 0 { throw SessionError(.prepare, errno: -error) }
     }
 
@@ -179,14 +180,17 @@ public final class Session: Sendable {
     /// - Returns: nil if that takes longer, or requests come over io_uring. Then the session goes on.
     public func pause(within nanoseconds: UInt64) -> SavedSession? {
         guard let negotiated, aclfs_fuse_session_pause(channel.raw, nanoseconds) else { return nil }
+        if let saved = saved(negotiated) { return saved }
+        goOn()
+        return nil
+    }
+
+    /// What another process has to know to serve the connection; nil before INIT.
+    public func saved(_ negotiated: Negotiated) -> SavedSession? {
         var message = [UInt8](repeating: 0, count: Int(ACLFS_FUSE_MOST_INIT))
         let size = aclfs_fuse_session_init_message(channel.raw, &message, message.count)
         message.removeLast(message.count - size)
-        guard !message.isEmpty else {
-            goOn()
-            return nil
-        }
-        return SavedSession(initMessage: message, usedFlags: negotiated.usedFlags, maxWrite: negotiated.maxWrite)
+        return message.isEmpty ? nil : SavedSession(initMessage: message, usedFlags: negotiated.usedFlags, maxWrite: negotiated.maxWrite)
     }
 
     /// Ends a pause.

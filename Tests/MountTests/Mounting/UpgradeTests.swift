@@ -4,7 +4,7 @@ import Testing
 /// `aclfs upgrade`: another process serves the same connection, and no program notices.
 @Suite(.serialized, .enabled(if: MountTesting.isPossible, "needs root and /dev/fuse"))
 struct UpgradeTests {
-    private static let setup = #"""
+    static let setup = #"""
         # Twice in a row, as most who try it do.
         upgrade() { for i in 1 2; do before=$(daemon "$1"); said=$("$A" upgrade "$1" 2>&1) || echo "upgrade $1: $said"
             [ "$before" != "$(daemon "$1")" ] || echo "$1: the same process"; done; }

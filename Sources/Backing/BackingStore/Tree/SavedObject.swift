@@ -18,6 +18,20 @@ public struct SavedObject: Equatable, Sendable {
     }
 }
 
+extension BackingObject {
+    /// As of `SavedObject`, of an object that has a name.
+    /// - Parameter device: of the tree's root.
+    /// - Returns: nil: another process could not find it with what this one knows.
+    public func savedDescriptor(on device: UInt64) -> Int32? {
+        guard key.device == device else { return nil }
+        switch reopening {
+        case .name: return nil
+        case .pinned(let held): return held.rawValue
+        case .handle: return -1
+        }
+    }
+}
+
 extension BackingTree {
     /// - Parameter object: of the root's file system.
     /// - Returns: nil: another process could not find it with what this one knows.

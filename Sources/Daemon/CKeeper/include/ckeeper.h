@@ -11,7 +11,7 @@ enum {
 	/* Bytes of the part of the memory file that this header describes; what the mounts are follows. */
 	ACLFS_KEPT_HEADER = 4096,
 	ACLFS_KEPT_MOST_DESCRIPTORS = 512,
-	ACLFS_KEPT_RECENT = 16,
+	ACLFS_KEPT_RECENT = 100,
 };
 
 /* The head of the memory file that keeper, daemon and the daemon after it share. Another build reads it, so members keep their
@@ -41,6 +41,8 @@ struct aclfs_kept {
 	 * what it leaves; the descriptors that this names are not closed by exec. */
 	uint64_t left;
 	int32_t tables;
+	/* The descriptor of tables that are up to date at any moment, with which the program serves the same connection after a death; 0: none. */
+	int32_t live;
 	/* Descriptors that are kept over a death, -1 where none is; all others are closed. */
 	int32_t descriptors[ACLFS_KEPT_MOST_DESCRIPTORS];
 };

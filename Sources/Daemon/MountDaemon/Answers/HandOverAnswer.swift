@@ -47,9 +47,12 @@ extension MountHost {
     ///   - descriptors: of /dev/fuse, of the backing directory, and of the directory of the file of `identities=` if there is one.
     ///   - healing: set if a dead mount stands on it.
     ///   - tables: set if another process has served its connection.
+    ///   - death: set if that process died.
     /// - Throws: it is not served.
     func takeOver(
-        _ message: ServeMessage, _ descriptors: [SharedDescriptor], _ healing: DeadMount.Healing? = nil, resuming tables: SavedTables? = nil
+        _ message: ServeMessage, _ descriptors: [SharedDescriptor], _ healing: DeadMount.Healing? = nil,
+        resuming tables: SavedTables? = nil,
+        after death: LeftByDeath? = nil
     ) throws(MountFailure) {
         func wrong(_ what: String) -> MountFailure { MountFailure(status: MountExit.systemError, message: what) }
         var options = MountOptions()
@@ -69,7 +72,8 @@ extension MountHost {
         let identities = options.identities.map { IdentityFile($0, in: descriptors[2]) }
         let mount = AttachedMount(
             source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
-            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, tables: tables, healing: healing
+            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, tables: tables, death: death,
+            healing: healing
         )
         let isServing = WorkQueue<Bool>(capacity: 2)
         do throws(MountFailure) {

@@ -29,6 +29,8 @@ struct AttachedMount: Sendable {
     var view: View?
     /// Set if another process has served its connection.
     var tables: SavedTables?
+    /// Set if that process died.
+    var death: LeftByDeath?
     /// Set if a dead mount still stands on it.
     var healing: DeadMount.Healing?
 

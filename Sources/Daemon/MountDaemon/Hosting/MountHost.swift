@@ -47,6 +47,8 @@ final class MountHost: Sendable {
     /// What outlives this process; nil without a keeper.
     let kept: KeptState?
     let store: GrantStore
+    /// Of the one mount that is served.
+    private let liveTables = Lock<LiveTablesFile?>(nil)
     /// Whether this process is about to leave its mount to another one.
     let upgrading = Atomic<Bool>(false)
     /// The objects that grants follow.
@@ -115,6 +117,7 @@ final class MountHost: Sendable {
         let dispatch = RequestDispatch(fileSystem) { [self] agreed in
             negotiated.set(agreed, watchObstacle: fileSystem.obstacleToWatching)
             keep(mount, tree, fileSystem)
+            keepLive(mount, fileSystem, agreed)
             whenServing(true)
         }
         Transport.setPersons { PersonBehind.system.payer(of: $0, tid: 0) }
@@ -127,7 +130,8 @@ final class MountHost: Sendable {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
             session = try Session(
-                handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration, resuming: mount.tables?.session)
+                handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration, resuming: mount.tables?.session,
+                resends: mount.death != nil)
         } catch {
             // The log of decisions has a thread that must end.
             fileSystem.disconnect()
@@ -163,7 +167,9 @@ final class MountHost: Sendable {
             fileSystem.disconnect()
         }
         if let tables = mount.tables {
-            do throws(SavedProblem) { try fileSystem.restore(tables) } catch {
+            do throws(SavedProblem) {
+                if let death = mount.death { try fileSystem.restore(death) } else { try fileSystem.restore(tables) }
+            } catch {
                 abandon()
                 throw MountFailure(status: MountExit.systemError, message: "\(error)")
             }
@@ -388,6 +394,23 @@ extension MountHost {
             // A remount may have come in between.
             follow(fileSystem.volume)
         } catch { Journal.note(.warning, "\(mount.mountpoint): it will be dead if the daemon dies: \(error)") }
+    }
+}
+
+extension MountHost {
+    /// Keeps tables with which another process can serve the connection after a death. They are of one mount.
+    private func keepLive(_ mount: AttachedMount, _ fileSystem: FileSystem, _ agreed: Negotiated) {
+        guard let kept, geteuid() == 0, mount.view == nil else { return }
+        let own = served
+        guard own.filter({ $0.mount.view == nil }).count == 1, let session = own.first(where: { $0.fileSystem === fileSystem })?.session,
+            let saved = session.saved(agreed), !Upgrade.isOnMount(of: Set([mount.deviceNumber].compactMap { $0 }))
+        else {
+            liveTables.withLock { $0.take() }?.giveUp()
+            return kept.note(live: nil)
+        }
+        let live = fileSystem.startLiveTables(device: mount.descriptor, saved)
+        liveTables.withLock { $0 = live }
+        kept.note(live: live?.descriptor)
     }
 }
 

@@ -152,6 +152,28 @@ extension KeptState {
         return head.pointee.left == 0 ? nil : (head.pointee.tables, head.pointee.left)
     }
 
+    /// Notes tables with which the same connection can be served after a death; nil: there are none.
+    func note(live descriptor: Int32?) { head.pointee.live = descriptor ?? 0 }
+
+    /// What the keeper has kept at a death; nil: it has closed all but what the texts name. It is kept until a next one is noted: the program that
+    /// goes on from it may die, too.
+    var live: Int32? { head.pointee.live > 2 && head.pointee.sleepers == 0 ? head.pointee.live : nil }
+
+    /// Closes all descriptors but those that the state names, and these.
+    func closeOthers(but kept: [Int32]) { Self.closeAll(but: Set(heldDescriptors + kept + [memory.rawValue])) }
+
+    /// Closes all descriptors but the standard ones and these.
+    static func closeAll(but held: Set<Int32>) {
+        guard let listing = try? Syscall.open("/proc/self/fd", OpenFlag.readOnly | OpenFlag.directory),
+            let names = try? Syscall.names(listing.rawValue)
+        else { return }
+        for name in names {
+            guard let number = Int32(String(decoding: name, as: UTF8.self)), number > 2, number != listing.rawValue, !held.contains(number)
+            else { continue }
+            close(number)
+        }
+    }
+
     func note(wait: UInt64) { head.pointee.longest_wait = max(head.pointee.longest_wait, wait) }
 }
 

@@ -17,8 +17,8 @@ struct LeftTables {
     /// Magic, version, device, length and checksum.
     private static let headSize = 28
 
-    /// - Returns: a descriptor that exec(2) closes not, as those that it names.
-    /// - Throws: there is no memory. Then exec closes all.
+    /// - Returns: a descriptor of the memory file.
+    /// - Throws: there is no memory.
     func write() throws(Errno) -> SharedDescriptor {
         let memory = try Syscall.memoryFile(Self.name)
         let bytes = tables.bytes
@@ -30,11 +30,6 @@ struct LeftTables {
                 Result { () throws(Errno) in try Syscall.pwrite(memory.rawValue, bytes, offset: Int64(whole.count - rest.count)) }
             }.get()
             rest = rest.dropFirst(count)
-        }
-        let kept = [memory.rawValue, device] + tables.descriptors
-        do throws(Errno) { for number in kept { try Syscall.setClosedByExec(number, false) } } catch {
-            for number in kept { try? Syscall.setClosedByExec(number, true) }
-            throw error
         }
         return memory
     }

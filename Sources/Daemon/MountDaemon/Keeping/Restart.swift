@@ -1,3 +1,4 @@
+import ACLFileSystem
 import BackingStore
 import ControlProtocol
 import FuseMounts
@@ -23,13 +24,15 @@ package enum Restart {
         }
         let state: KeptState
         let mounts: [KeptMount]
-        var left: (tables: LeftTables, since: UInt64)?
+        var left: Left?
         do throws(KeptProblem) {
             state = try KeptState(of: number)
             if !state.isForeground { Journal.useSyslog() }
             mounts = attached(try state.read())
-            left = try what(state, left: mounts)
+            left = what(state, left: mounts)
         } catch {
+            // Also what would keep the connections open.
+            KeptState.closeAll(but: [number])
             Journal.useSyslog()
             Journal.note(.warning, "\(error); its mounts are dead, and closed to everybody, until they are mounted again")
             throw MountFailure(status: MountExit.systemError, message: "\(error)")
@@ -41,7 +44,13 @@ package enum Restart {
         }
         if left == nil { abort(mounts) }
         removeSockets(mounts)
-        if left == nil { try noteDeath(of: mounts, state) }
+        if left?.isAfterDeath ?? true {
+            do throws(MountFailure) { try noteDeath(of: mounts, state) } catch {
+                // Nobody waits for an answer that never comes.
+                if left != nil { abort(mounts) }
+                throw error
+            }
+        }
         do throws(Errno) { try state.split(for: mounts.map { ($0.message.source, $0.message.mountpoint) }) } catch {
             Journal.note(.warning, "there is no keeper for the new daemon: \(error)")
         }
@@ -54,13 +63,48 @@ package enum Restart {
         }
     }
 
-    /// - Returns: what a daemon left that was asked to; nil if it died.
-    private static func what(_ state: KeptState, left mounts: [KeptMount]) throws(KeptProblem) -> (tables: LeftTables, since: UInt64)? {
-        guard let left = state.takeLeft(), mounts.count == 1 else { return nil }
-        do throws(KeptProblem) { return (try LeftTables(from: left.tables), left.since) } catch {
-            Journal.note(.warning, "\(error); the mount is made anew, as after a death")
-            return nil
+    /// What a daemon has left with which its connection is served on.
+    private struct Left: Sendable {
+        var device: Int32
+        var tables: SavedTables
+        /// Since when nobody is answered, in monotonic nanoseconds.
+        var since: UInt64
+        /// Set if it died.
+        var death: LeftByDeath?
+        /// Its live tables, until there are new ones.
+        var live: SharedDescriptor?
+
+        var isAfterDeath: Bool { death != nil }
+    }
+
+    /// - Returns: nil: the mounts are made anew.
+    private static func what(_ state: KeptState, left mounts: [KeptMount]) -> Left? {
+        let asked = state.takeLeft()
+        let live = state.live.flatMap { (number) -> SharedDescriptor? in
+            let link = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(number)")
+            guard link?.starts(with: "/memfd:\(LeftByDeath.name)".utf8) == true, (try? Syscall.setClosedByExec(number, true)) != nil else {
+                return nil
+            }
+            return SharedDescriptor(rawValue: number)
         }
+        var found: Left?
+        var problem: (any Error)?
+        if let asked, mounts.count == 1 {
+            do throws(KeptProblem) {
+                let left = try LeftTables(from: asked.tables)
+                found = Left(device: left.device, tables: left.tables, since: asked.since, live: live)
+            } catch { problem = error }
+        } else if let live, mounts.count == 1 {
+            do throws(SavedProblem) {
+                let left = try LeftByDeath(from: live.rawValue)
+                found = Left(device: left.device, tables: left.tables, since: state.death.time, death: left, live: live)
+            } catch { problem = error }
+        }
+        // What was open in the dead process is here, too.
+        state.closeOthers(but: found.map { [$0.device] + $0.tables.descriptors + [$0.live?.rawValue ?? -1] } ?? [])
+        if found == nil { state.note(live: nil) }
+        if let problem { Journal.note(.warning, "\(problem); the mount is made anew") }
+        return found
     }
 
     /// - Throws: there were too many.
@@ -120,7 +164,7 @@ package enum Restart {
 
     /// Serves what can be mounted anew. The rest stays dead.
     private static func serve(
-        _ mounts: [KeptMount], _ left: (tables: LeftTables, since: UInt64)?, _ state: KeptState
+        _ mounts: [KeptMount], _ left: Left?, _ state: KeptState
     ) throws(MountFailure) -> Int32 {
         let host = try heal(mounts, left, state)
         // A signal that came meanwhile is pending, and finds the mounts.
@@ -129,7 +173,7 @@ package enum Restart {
     }
 
     private static func heal(
-        _ mounts: [KeptMount], _ left: (tables: LeftTables, since: UInt64)?, _ state: KeptState
+        _ mounts: [KeptMount], _ left: Left?, _ state: KeptState
     ) throws(MountFailure) -> MountHost {
         guard let first = mounts.first else { throw MountFailure(status: MountExit.systemError, message: "there is no mount") }
         let trees = try mounts.map { (mount) throws(MountFailure) in try directory(of: mount) }
@@ -137,7 +181,7 @@ package enum Restart {
             mountpoint: first.message.mountpoint, source: first.message.source, directory: trees[0].rawValue, state)
         if let left, let mount = mounts.first {
             do throws(MountFailure) {
-                try resume(mount, trees[0], left.tables, on: host)
+                try resume(mount, trees[0], left, on: host)
                 let wait = SystemTime.monotonic() &- left.since
                 state.note(wait: wait)
                 Journal.note(
@@ -146,7 +190,8 @@ package enum Restart {
                 )
                 return host
             } catch {
-                Journal.note(.warning, "\(error.message); the mount is made anew, as after a death")
+                Journal.note(.warning, "\(error.message); the mount is made anew")
+                state.note(live: nil)
                 abort(mounts)
                 removeSockets(mounts)
             }
@@ -177,18 +222,24 @@ package enum Restart {
 
     /// Serves the connection of a mount that another process has served.
     private static func resume(
-        _ mount: KeptMount, _ directory: SharedDescriptor, _ left: LeftTables, on host: MountHost
+        _ mount: KeptMount, _ directory: SharedDescriptor, _ left: Left, on host: MountHost
     ) throws(MountFailure) {
         let device: SharedDescriptor
         do throws(Errno) {
             try Syscall.setClosedByExec(left.device, true)
             device = SharedDescriptor(rawValue: left.device)
         } catch { throw failure(mount, "the daemon left no device: \(error)") }
-        guard let entry = MountTable.entries().first(where: { $0.device == mount.message.device }) else {
+        let table = MountTable.entries()
+        guard let entry = table.first(where: { $0.device == mount.message.device }) else {
             throw failure(mount, "it is not in the mount table")
         }
+        // The first thing that a new daemon does would detach it.
+        if left.isAfterDeath, let on = table.first(where: { $0.parent == entry.id }) {
+            throw failure(mount, "something is mounted on it (\(on.path))")
+        }
         try host.takeOver(
-            message(of: mount, entry), [device, directory] + (try identities(of: mount).map { [$0] } ?? []), resuming: left.tables)
+            message(of: mount, entry), [device, directory] + (try identities(of: mount).map { [$0] } ?? []), resuming: left.tables,
+            after: left.death)
     }
 
     private static func identities(of mount: KeptMount) throws(MountFailure) -> SharedDescriptor? {

@@ -28,7 +28,6 @@ package enum Upgrade {
         let path: String
         do throws(Errno) {
             path = try KeptState.program()
-            // Nobody would answer the kernel, which reads the program, or a library of it.
             if devices.contains(try Syscall.statxAt(Syscall.workingDirectory, path).device) || isMapped(from: devices) {
                 return "its program \(path), or a library of it, lies on a mount that it serves"
             }
@@ -39,6 +38,12 @@ package enum Upgrade {
             if status == 0 { return nil }
             return "\(path) does not understand the state of this daemon; unmount and mount again for it"
         } catch { return "\(path) cannot be run: \(error)" }
+    }
+
+    /// Whether the program, or a library of it, lies on one of these mounts: nobody would answer the kernel, which reads it. Asks the kernel alone.
+    static func isOnMount(of devices: Set<UInt64>) -> Bool {
+        guard let status = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/self/exe", flags: AtFlag.dontSync) else { return true }
+        return devices.contains(status.device) || isMapped(from: devices)
     }
 
     private static func isMapped(from devices: Set<UInt64>) -> Bool {

@@ -62,7 +62,7 @@ package enum OptionTable {
             "zerofill_budget", \.zeroFillBudget, .size, absent: "off",
             "the most bytes of zeros that the daemon writes in a minute for one user"),
         .value(
-            "restarts", \.restarts, .number(0...15), shown: .unlessDefault,
+            "restarts", \.restarts, .number(0...99), shown: .unlessDefault,
             "how often in a minute a daemon that dies is replaced by a new one"),
         .value(
             "sandboxing", \.sandboxing, .enumeration, shown: .unlessDefault,

@@ -211,9 +211,10 @@ void aclfs_fuse_session_stop(aclfs_fuse_session *session);
 void aclfs_fuse_session_free(aclfs_fuse_session *session);
 /*
  * Call before run: another process has served the connection, and left these. init: the kernel's INIT, `size` bytes; flags, max_write: what was
- * agreed on. run fails with -EPROTO if this process would agree on something else. 0 or -errno.
+ * agreed on; resends: it died, so requests may have been read and not answered. run fails with -EPROTO if this process would agree on something else. 0 or -errno.
  */
-int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write);
+int aclfs_fuse_session_resume(aclfs_fuse_session *session, const void *init, size_t size, uint64_t flags, uint32_t max_write,
+			      bool resends);
 /* The kernel's INIT as it came: its size, 0 if it is not known. */
 size_t aclfs_fuse_session_init_message(const aclfs_fuse_session *session, void *buffer, size_t room);
 /* Reads no more requests, once all that were read are answered. False if that takes longer, and with rings: then the session goes on. */
@@ -258,6 +259,8 @@ void *_Nullable aclfs_fuse_scratch(size_t size);
 int aclfs_fuse_notify_inode(aclfs_fuse_session *session, uint64_t node, int64_t offset, int64_t length);
 int aclfs_fuse_notify_entry(aclfs_fuse_session *session, uint64_t parent, const char *name, bool expire_only);
 int aclfs_fuse_notify_epoch(aclfs_fuse_session *session);
+/* The kernel sends all requests again that were read and not answered, with the highest bit of their numbers set. */
+int aclfs_fuse_notify_resend(aclfs_fuse_session *session);
 
 /* ---- passthrough ---- */
 
