@@ -111,7 +111,7 @@ struct MountOptionsTests {
         ("audit_limit=0", "option 'audit_limit=0': expected a number of lines in a second from 1 to 1000000"),
         (
             "kernel_features=-epoch,-uuring",
-            "option 'kernel_features=-uuring': expected -epoch, -passthrough, -uring, -statx, -killpriv2, -expire, -beneath, -fanotify"
+            "option 'kernel_features=-uuring': expected -epoch, -passthrough, -uring, -statx, -killpriv2, -expire, -beneath, -fanotify, -resend"
         ),
         ("export", "option 'export' is not available yet; leave it out"),
         ("identities", "option 'identities' needs a value: identities=…"),

@@ -248,13 +248,13 @@ _aclfs_mount_words='owners noowners acl noacl securelevel= grpid nogrpid bsdgrou
     groups=directory groups_cache= identities= rootsquash rootsquash= metadata=auto metadata=trusted metadata=user list_room= cache=auto
     cache=strict cache=exclusive cache= unknown99 kernel_features=-epoch kernel_features=-passthrough kernel_features=-uring
     kernel_features=-statx kernel_features=-killpriv2 kernel_features=-expire kernel_features=-beneath kernel_features=-fanotify
-    transport=auto transport=uring transport=dev special=gate special=open passthrough=auto passthrough=off zerofill=write
-    zerofill=allocate zerofill=off zerofill_max= zerofill_budget= zerofill_budget=off restarts= sandboxing=caps sandboxing=none
-    xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off crossmounts
-    nocrossmounts source_mode=require-private fsname= audit=off audit=denied audit=all audit_log= audit_limit= audit_user_limit= sandbox=
-    bundle= home= layout=macos layout=ios allow_other remount nofail rw ro nosuid suid nodev dev exec noexec async sync dirsync atime
-    noatime diratime nodiratime norelatime relatime nostrictatime strictatime symfollow nosymfollow context= fscontext= defcontext=
-    rootcontext='
+    kernel_features=-resend transport=auto transport=uring transport=dev special=gate special=open passthrough=auto passthrough=off
+    zerofill=write zerofill=allocate zerofill=off zerofill_max= zerofill_budget= zerofill_budget=off restarts= sandboxing=caps
+    sandboxing=none xattr_names=linux xattr_names=mac xattr_names=both posixacl=translate posixacl=off portable_acl=on portable_acl=off
+    crossmounts nocrossmounts source_mode=require-private fsname= audit=off audit=denied audit=all audit_log= audit_limit=
+    audit_user_limit= sandbox= bundle= home= layout=macos layout=ios allow_other remount nofail rw ro nosuid suid nodev dev exec noexec
+    async sync dirsync atime noatime diratime nodiratime norelatime relatime nostrictatime strictatime symfollow nosymfollow context=
+    fscontext= defcontext= rootcontext='
 
 # What a command takes: the words below it, its options, the kinds of those with a value, the kinds of its operands.
 _aclfs_command() {

@@ -47,6 +47,9 @@ public final class AuditLog: Sendable {
         _ = try Thread.start(name: "aclfs-audit") { [self] in run(file) }
     }
 
+    /// - Throws: as `init` does for the file that it opens.
+    public static func check(_ path: String) throws(Errno) { _ = try open(path) }
+
     func add(_ line: Line) {
         let kept = line.kept
         let event = FairLines<Line>.Event(

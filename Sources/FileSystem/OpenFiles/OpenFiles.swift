@@ -187,8 +187,10 @@ extension OpenFiles {
                 let path = share.dataPaths.adopt(node.object.key, saved.path, on: backingIDs, by: saved.user, isRemoved: status.nlink == 0)
             else { throw .isCut }
             let mode = HandleMode(rawValue: saved.mode)
+            let opened = try descriptors.takeIfAny(saved.descriptor)
+            if let opened { try Self.check(opened, is: node) }
             let file = OpenFile(
-                node: node, pathDescriptor: place, descriptor: try descriptors.takeIfAny(saved.descriptor), accessTimes,
+                node: node, pathDescriptor: place, descriptor: opened, accessTimes,
                 share.handleQuota.chargeOpen(saved.user, to: saved.payer), path, isReadable: mode.contains(.readable),
                 isWritable: mode.contains(.writable), isAppendOnly: mode.contains(.appendOnly), isHandedOver: saved.isHandedOver, durability
             )
@@ -201,6 +203,7 @@ extension OpenFiles {
         for saved in saved.directories {
             guard let node = nodes.find(NodeID(saved.node)) else { throw .isCut }
             let descriptor = try descriptors.take(saved.descriptor)
+            try Self.check(descriptor, is: node)
             var position = ListingPosition(
                 tree.directoryCookies(of: node.object, descriptor), CookieRoom.Charge(share.cookieRoom, payer: saved.payer))
             guard position.restore(last: saved.last, second: saved.second, numbered: saved.numbered) else { throw .isCut }
@@ -211,6 +214,12 @@ extension OpenFiles {
                 as: HandleID(saved.id))
         }
         state.withLock { $0.next = saved.nextHandle }
+    }
+
+    private static func check(_ descriptor: SharedDescriptor, is node: Node) throws(SavedProblem) {
+        guard let status = try? Syscall.statx(descriptor.rawValue, flags: AtFlag.dontSync), status.device == node.object.key.device,
+            status.inode == node.object.key.inode
+        else { throw .isCut }
     }
 
     private func add(_ object: OpenObject, as id: HandleID) {

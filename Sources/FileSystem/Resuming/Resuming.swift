@@ -1,6 +1,7 @@
 import BackingStore
 import FuseSession
 import LinuxSystem
+import MountOptions
 
 // One process serves a mount's connection after another one, and no program notices (docs/decisions/0042-an-upgrade-nobody-notices.md).
 
@@ -16,6 +17,10 @@ extension FileSystem {
     /// nil if another process can serve this mount's connection.
     public var obstacleToResuming: ResumingObstacle? {
         if let reason = lastingObstacle { return ResumingObstacle(reason: reason) }
+        // It would end with its change half made, and keeps what this process has open and locked.
+        if mounts.share.held.threadCount > 0 {
+            return ResumingObstacle(reason: "a change of a file that a program holds has not ended", passes: true)
+        }
         if kernel.areNoMountsBelow { return nil }
         return ResumingObstacle(reason: "something was mounted on a directory or file of it a moment ago", passes: true)
     }
@@ -33,12 +38,18 @@ extension FileSystem {
         return nil
     }
 
+    /// Makes the pause short. Call it before.
+    public func settle() { mounts.share.writableFiles.filler.drain(milliseconds: 1000) }
+
+    /// Writes what waits for the log of decisions. It takes no more.
+    public func endAudit() { judge.end() }
+
     /// Call while the session is paused: nothing changes then.
     /// - Parameter session: what it left.
     /// - Returns: nil: another process could not find all objects.
     public func save(_ session: SavedSession) -> SavedTables? {
         // What waits longer stays reserved, and reads as zero.
-        mounts.share.writableFiles.filler.drain(milliseconds: 1000)
+        mounts.share.writableFiles.filler.drain(milliseconds: 10)
         let tree = loader.tree
         guard let root = tree.save(tree.root), let nodes = loader.nodes.save(tree.save) else { return nil }
         let handles = files.save()
@@ -101,7 +112,9 @@ extension FileSystem {
     /// - Returns: nil: after a death the mount has to be made anew, because another process could not serve the connection.
     public func startLiveTables(device: Int32, _ session: SavedSession) -> LiveTablesFile? {
         let resends: UInt64 = 1 << 39
-        guard lastingObstacle == nil, let offered = kernel.negotiated?.offeredFlags, offered & resends != 0 else { return nil }
+        guard lastingObstacle == nil, !options.maskedKernelFeatures.contains("resend"), let offered = kernel.negotiated?.offeredFlags,
+            offered & resends != 0
+        else { return nil }
         var tables = SavedTables()
         guard let root = loader.tree.save(loader.tree.root) else { return nil }
         (tables.session, tables.root, tables.generation) = (session, root, kernel.generation)

@@ -168,4 +168,30 @@ struct UpgradeTests {
             umount -l "$M"
             """#)
     }
+
+    /// Nobody would run the new program, it would find no mount, or not what options name.
+    @Test func nobodyWouldGoOn() throws {
+        try run(
+            #"""
+            refused() { said=$("$A" upgrade "$M" 2>&1); is "$1: status" 1 $?; holds "$1" "$said" "$2"; is "$1: it goes on" text "$(cat "$M/f")"; }
+            echo text >"$T/back/f"; M=$T/mnt; D=-otransport=dev
+            export -f refused is holds; export A M T
+            "$A" mount $D "$T/back" "$M" 2>/dev/null
+            unshare -m --propagation private bash -c 'while [ ! -e "$T/go" ]; do sleep 0.02; done; refused elsewhere "it is not mounted any more where its daemon runs"' &
+            sleep 0.3; umount "$M"; touch "$T/go"; wait
+            "$A" mount $D "$T/back" "$M" 2>/dev/null; kill -9 $(kept "$M" | grep -vxF "$(daemon "$M")")
+            for i in $(seq 500); do [ "$(kept "$M" | wc -l)" = 1 ] && break; sleep 0.02; done
+            refused 'no keeper' 'its keeper, which would run the new program, is gone'; "$A" unmount "$M"
+            mkdir -m 755 "$T/logs"; "$A" mount $D,audit=denied,audit_log="$T/logs/a" "$T/back" "$M" 2>/dev/null; mv "$T/logs" "$T/gone"
+            refused 'the log' "audit_log=$T/logs/a"; mv "$T/gone" "$T/logs"; upgrade "$M"; "$A" unmount "$M"
+            # The path counts that the keeper runs, wherever the program of now has gone.
+            mkdir "$T/p"; cp "$A" "${A}d" "$T/p/"; A=$T/p/aclfs; "$A" mount $D "$T/back" "$M" 2>/dev/null
+            mv "$T/p/aclfsd" "$T/p/old"; printf '#!/bin/sh\nexit 1\n' >"$T/p/aclfsd"; chmod 755 "$T/p/aclfsd"
+            refused 'another program' 'does not understand the state of this daemon'; mv "$T/p/old" "$T/p/aclfsd"; upgrade "$M"
+            # What one of its mounts is kept from is not the volume's.
+            mkdir "$M/sub" "$T/there"; mount --bind "$M/sub" "$T/there"; mount -o remount,bind,ro "$M"; upgrade "$M"
+            is 'the bind mount' 0 "$(status touch "$T/there/new")"; mount -o remount,bind,rw "$M"; is 'both' 0 "$(status touch "$M/new")"
+            umount "$T/there"; "$A" unmount "$M"
+            """#)
+    }
 }

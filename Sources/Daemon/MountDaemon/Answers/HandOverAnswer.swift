@@ -6,6 +6,7 @@ import LinuxSystem
 import MountOptions
 import Mounting
 import SandboxPolicy
+import Synchronization
 import ToolSupport
 
 /// Answers a command that wants to hand its mount over (docs/internals/coherence.md R14).
@@ -18,7 +19,10 @@ extension MountHost {
             do throws(MountFailure) {
                 try takeOver(request, descriptors)
                 return .done(DoneAnswer())
-            } catch { return .failed(isEnding ? .again : .inval, error.message) }
+            } catch {
+                let isLeaving = isEnding || upgrading.load(ordering: .sequentiallyConsistent)
+                return .failed(isLeaving ? .again : .inval, error.message)
+            }
         case .upgrade: return .failed(.busy, upgrade())
         default: return .notMine
         }

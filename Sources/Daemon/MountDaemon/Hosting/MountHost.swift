@@ -176,7 +176,8 @@ final class MountHost: Sendable {
         }
         let isAdmitted = withGrantsLocked {
             let isAdmitted = state.withLock { state in
-                if state.isEnding { return false }
+                // What is about to leave takes no other mount along.
+                if state.isEnding || upgrading.load(ordering: .sequentiallyConsistent) { return false }
                 state.served.append(
                     Served(mount: mount, tree: tree, session: session, fileSystem: fileSystem, identities: identities))
                 return true
@@ -192,7 +193,7 @@ final class MountHost: Sendable {
         }
         guard isAdmitted else {
             abandon()
-            throw MountFailure(status: MountExit.systemError, message: "cannot serve: the daemon is ending")
+            throw MountFailure(status: MountExit.systemError, message: "cannot serve: the daemon is ending, or being upgraded")
         }
         do throws(Errno) {
             _ = try Thread.start(name: "aclfs-session") { [self] in
@@ -433,10 +434,17 @@ extension MountHost {
         guard mount.options.audit.mode != .off, mount.view == nil else { return nil }
         do throws(Errno) {
             return try AuditLog(mount.options.audit, mountpoint: mount.mountpoint, report: { Journal.note(.warning, $0) })
-        } catch {
-            throw MountFailure(
-                status: MountExit.failed, message: "audit_log=\(mount.options.audit.log ?? ""): \(AuditLog.reason(error))")
-        }
+        } catch { throw Self.failure(ofAudit: mount, error) }
+    }
+
+    private static func failure(ofAudit mount: AttachedMount, _ error: Errno) -> MountFailure {
+        MountFailure(status: MountExit.failed, message: "audit_log=\(mount.options.audit.log ?? ""): \(AuditLog.reason(error))")
+    }
+
+    /// - Throws: the log could not be opened now.
+    func checkAudit(_ mount: AttachedMount) throws(MountFailure) {
+        guard mount.options.audit.mode != .off, mount.view == nil, let path = mount.options.audit.log else { return }
+        do throws(Errno) { try AuditLog.check(path) } catch { throw Self.failure(ofAudit: mount, error) }
     }
 
     /// Called on SIGHUP: for log rotation, and for a file that changed where the kernel does not tell of it.
@@ -452,7 +460,7 @@ extension MountHost {
 
 extension MountHost {
     /// - Returns: what the file says; nil without one, and for a view.
-    private func identities(_ mount: AttachedMount) throws(MountFailure) -> IdentityMap? {
+    func identities(_ mount: AttachedMount) throws(MountFailure) -> IdentityMap? {
         guard let file = mount.identities else { return nil }
         do throws(IdentityFile.Problem) { return IdentityMap(try file.read()) } catch { throw IdentityFile.failure(error, of: file.path) }
     }

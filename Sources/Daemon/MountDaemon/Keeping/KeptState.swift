@@ -19,6 +19,8 @@ final class KeptState: @unchecked Sendable {
         var sequence: UInt64 = 0
     }
     private let writing = Lock(Writing())
+    /// The process that is this one's parent as long as it lives, and the path of the program that it runs.
+    private let keeper = Lock<(process: Int32, program: String)?>(nil)
 
     private static let magic: [UInt8] = Array("aclfskpt".utf8)
     /// Bytes of each of the two places of a text.
@@ -127,7 +129,11 @@ extension KeptState {
         defer { for argument in arguments { free(argument) } }
         let result = aclfs_keep(head, memory.rawValue, path, &arguments)
         if result < 0 { throw Errno(rawValue: -result) }
+        keeper.withLock { $0 = (getppid(), path) }
     }
+
+    /// The path of the program that the keeper would run; nil if it is gone.
+    var programToCome: String? { keeper.withLock { $0 }.flatMap { $0.process == getppid() ? $0.program : nil } }
 }
 
 extension KeptState {

@@ -230,7 +230,8 @@ package enum Restart {
             device = SharedDescriptor(rawValue: left.device)
         } catch { throw failure(mount, "the daemon left no device: \(error)") }
         let table = MountTable.entries()
-        guard let entry = table.first(where: { $0.device == mount.message.device }) else {
+        let own = table.filter { $0.device == mount.message.device }
+        guard let entry = own.first(where: { $0.path == mount.message.mountpoint }) ?? own.first else {
             throw failure(mount, "it is not in the mount table")
         }
         // The first thing that a new daemon does would detach it.
@@ -238,7 +239,8 @@ package enum Restart {
             throw failure(mount, "something is mounted on it (\(on.path))")
         }
         try host.takeOver(
-            message(of: mount, entry), [device, directory] + (try identities(of: mount).map { [$0] } ?? []), resuming: left.tables,
+            message(of: mount, entry, isSameMount: true), [device, directory] + (try identities(of: mount).map { [$0] } ?? []),
+            resuming: left.tables,
             after: left.death)
     }
 
@@ -249,10 +251,13 @@ package enum Restart {
     }
 
     /// With the options as remounts have left them. A word stands once, however often daemons die.
-    private static func message(of mount: KeptMount, _ entry: MountEntry) -> ServeMessage {
+    /// - Parameter isSameMount: what the kernel keeps of this one mount goes on, and is not the volume's.
+    private static func message(of mount: KeptMount, _ entry: MountEntry, isSameMount: Bool = false) -> ServeMessage {
         var message = mount.message
+        let ofOneMount = isSameMount ? ["ro", "rw", "exec", "noexec"] : []
         let words =
-            KernelMountFlags(entry).words + (mount.isReadOnly ? ["ro"] : []) + (mount.forbidsExecution ? ["noexec"] : [])
+            KernelMountFlags(entry).words.filter { !ofOneMount.contains($0) }
+            + (mount.isReadOnly ? ["ro"] : isSameMount ? ["rw"] : []) + (mount.forbidsExecution ? ["noexec"] : isSameMount ? ["exec"] : [])
             + ["securelevel=\(mount.securelevel)"]
         message.options = message.options.filter { !words.contains($0) } + words
         return message

@@ -22,12 +22,12 @@ package enum Upgrade {
     /// Milliseconds that the new program may think.
     private static let longestQuestion = 5000
 
-    /// - Parameter devices: of the daemon's mounts.
+    /// - Parameters:
+    ///   - path: of the program.
+    ///   - devices: of the daemon's mounts.
     /// - Returns: why the program that would serve cannot, for people; nil if it can.
-    static func obstacle(inProgramFor devices: Set<UInt64>) -> String? {
-        let path: String
+    static func obstacle(in path: String, for devices: Set<UInt64>) -> String? {
         do throws(Errno) {
-            path = try KeptState.program()
             if devices.contains(try Syscall.statxAt(Syscall.workingDirectory, path).device) || isMapped(from: devices) {
                 return "its program \(path), or a library of it, lies on a mount that it serves"
             }
@@ -82,20 +82,32 @@ extension MountHost {
         defer { upgrading.store(false, ordering: .sequentiallyConsistent) }
         guard let kept, let (mount, session, fileSystem) = served.first else { return Self.withoutKeeper }
         guard kept.has(device: mount.device) else { return "its daemon has not been able to keep what another one has to know" }
-        if let obstacle = obstacle(to: fileSystem) ?? Upgrade.obstacle(inProgramFor: Set([mount.deviceNumber].compactMap { $0 })) {
+        guard let program = kept.programToCome else { return Self.keeperIsGone }
+        // The new program would find no mount, and end.
+        guard MountTable.entries().contains(where: { $0.device == mount.device }) else {
+            return "it is not mounted any more where its daemon runs"
+        }
+        if let obstacle = obstacle(to: fileSystem) ?? obstacle(inFilesOf: mount)
+            ?? Upgrade.obstacle(in: program, for: Set([mount.deviceNumber].compactMap { $0 }))
+        {
             return obstacle
         }
+        // Nobody is answered in the pause.
+        fileSystem.settle()
         let begun = SystemTime.monotonic()
         guard let saved = session.pause(within: Upgrade.longestPause) else {
             return "a request has been in hand for \(Upgrade.longestPause / 1_000_000_000) seconds; try again later"
         }
         var reason = "an object that the kernel knows cannot be found by another process"
         // A mount that was made meanwhile would be lost.
-        if let obstacle = fileSystem.obstacleToResuming {
+        if kept.programToCome == nil {
+            reason = Self.keeperIsGone
+        } else if let obstacle = fileSystem.obstacleToResuming {
             reason = obstacle.reason
         } else if let tables = fileSystem.save(saved) {
             do throws(Errno) {
                 let left = try LeftTables(device: mount.descriptor, tables).write()
+                fileSystem.endAudit()
                 kept.leave(left.rawValue, since: begun)
                 // Nothing is closed or ended in order: all of it goes on.
                 withExtendedLifetime(left) { _exit(0) }
@@ -105,11 +117,21 @@ extension MountHost {
         return reason
     }
 
+    private static let keeperIsGone = "its keeper, which would run the new program, is gone"
     private static let withoutKeeper = "it has no keeper, which would run the new program (restarts=0)"
 
     /// For the status: why `upgrade` would refuse, as far as that is known without asking the new program.
     func obstacleToUpgrade(of fileSystem: FileSystem) -> String? {
         obstacleInDaemon ?? fileSystem.obstacleToResuming.flatMap { $0.passes ? nil : $0.reason }
+    }
+
+    /// The new program opens anew what options name.
+    private func obstacle(inFilesOf mount: AttachedMount) -> String? {
+        do throws(MountFailure) {
+            _ = try identities(mount)
+            try checkAudit(mount)
+            return nil
+        } catch { return error.message }
     }
 
     private var obstacleInDaemon: String? {

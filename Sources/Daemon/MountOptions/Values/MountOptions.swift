@@ -81,7 +81,7 @@ extension MountOptions {
     public static let unprivilegedID: UInt32 = 65534
 
     /// What `kernel_features` can hide, each with a minus before it.
-    static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify"]
+    static let kernelFeatures = ["epoch", "passthrough", "uring", "statx", "killpriv2", "expire", "beneath", "fanotify", "resend"]
 }
 
 /// What `-o` says of a sandbox. The command that mounts reads the profile; the daemon gets it compiled.

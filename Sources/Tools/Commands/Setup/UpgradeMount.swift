@@ -70,7 +70,8 @@ struct UpgradeMount: ParsedCommand, ListedCommand {
             if let process = try? process(of: entry), process != before { return process }
             guard MountTable.entries().contains(where: { $0.device == entry.device }) else {
                 throw ControlError(
-                    "the new program could not go on, and the mount was made anew, as after a death: files that were open get errors")
+                    "the new program could not go on, and the log says why; if the mount answers, it was made anew, and files that were "
+                        + "open get errors")
             }
             SystemTime.sleep(milliseconds: 50)
         }
