@@ -404,7 +404,7 @@ extension MountHost {
         guard let kept, geteuid() == 0, mount.view == nil else { return }
         let own = served
         guard own.filter({ $0.mount.view == nil }).count == 1, let session = own.first(where: { $0.fileSystem === fileSystem })?.session,
-            let saved = session.saved(agreed), !Upgrade.isOnMount(of: Set([mount.deviceNumber].compactMap { $0 }))
+            let saved = session.saved(agreed), !Upgrade.isRead(through: mount.mountpoint)
         else {
             liveTables.withLock { $0.take() }?.giveUp()
             return kept.note(live: nil)

@@ -40,10 +40,15 @@ package enum Upgrade {
         } catch { return "\(path) cannot be run: \(error)" }
     }
 
-    /// Whether the program, or a library of it, lies on one of these mounts: nobody would answer the kernel, which reads it. Asks the kernel alone.
-    static func isOnMount(of devices: Set<UInt64>) -> Bool {
-        guard let status = try? Syscall.statxAt(Syscall.workingDirectory, "/proc/self/exe", flags: AtFlag.dontSync) else { return true }
-        return devices.contains(status.device) || isMapped(from: devices)
+    /// Whether the program, or a library of it, would be read through this mount by another process: nobody would answer the kernel then. Asks no mount.
+    static func isRead(through mountpoint: String) -> Bool {
+        guard let program = try? KeptState.program(), let text = try? Syscall.readAll(path: "/proc/self/maps") else { return true }
+        let mapped = text.split(separator: 0x0A).compactMap { line -> String? in
+            let fields = line.split(separator: 0x20, maxSplits: 5)
+            guard fields.count == 6 else { return nil }
+            return String(decoding: fields[5].drop { $0 == 0x20 }, as: UTF8.self)
+        }
+        return ([program] + mapped).contains { MountPath.isInside($0, mountpoint) }
     }
 
     private static func isMapped(from devices: Set<UInt64>) -> Bool {
