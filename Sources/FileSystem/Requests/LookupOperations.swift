@@ -49,10 +49,14 @@ extension LookupOperations {
     }
 
     /// The entry of an object that was made for a request, of which only the answer is missing.
-    func entry(_ name: UnsafePointer<CChar>, in parent: NodeID) throws(Errno) -> Entry {
+    /// - Parameter isMade: whether it is that object.
+    /// - Throws: `exist`: it is another one.
+    func made(_ name: UnsafePointer<CChar>, in parent: NodeID, _ isMade: (ObjectState) -> Bool) throws(Errno) -> Entry {
         try share.withNamesHeld { () throws(Errno) in
             let directory = try loader.load(parent)
-            return kernel.makeEntry(try loader.child(name, of: directory), named: name, below: directory)
+            let found = try loader.child(name, of: directory)
+            guard isMade(found) else { throw .exist }
+            return kernel.makeEntry(found, named: name, below: directory)
         }
     }
 

@@ -168,12 +168,16 @@ extension OpenOperations {
     }
 
     /// Opens a file that another process has made for this request.
-    func openMade(_ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, _ caller: Caller) throws(Errno) -> (Entry, Opening) {
+    /// - Parameter isCertain: it was made for this request. Otherwise it may be another's.
+    func openMade(
+        _ name: UnsafePointer<CChar>, in parent: NodeID, flags: Int32, isCertain: Bool, _ caller: Caller
+    ) throws(Errno) -> (Entry, Opening) {
         let (entry, opening) = try share.withNamesHeld { () throws(Errno) -> (Entry, Opening?) in
             let quota = try share.handleQuota.charge(caller.uid, to: caller.payer)
             let directory = try loader.load(parent)
             let made = try loader.child(name, of: directory)
-            guard made.facts.kind == .file else { throw .exist }
+            let isNew = made.facts.owner == caller.uid && made.status.size == 0 && made.status.nlink == 1
+            guard made.facts.kind == .file, isCertain || isNew else { throw .exist }
             let (entry, opening) = try openEntry(kernel.makeEntry(made, named: name, below: directory)) { (node) throws(Errno) in
                 try openCreated(made, node, quota, flags: flags, caller)
             }

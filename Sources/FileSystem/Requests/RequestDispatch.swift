@@ -39,11 +39,17 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     // If the kernel does not accept a reply, the look-up or the handle in it is released, because the kernel does not know of it.
 
     /// Makes an object, or finds it if another process has made it for this request.
+    /// - Parameter linked: the node that it is another name of.
     private func make(
-        _ name: UnsafePointer<CChar>, in parent: NodeID, _ caller: Caller, _ body: () throws(Errno) -> Entry
+        _ name: UnsafePointer<CChar>, in parent: NodeID, linking linked: NodeID? = nil, _ caller: Caller, _ body: () throws(Errno) -> Entry
     ) throws(Errno) -> Entry {
-        try acts.make(caller, body) { () throws(Errno) in
-            try operations.names.finish(operations.lookups.entry(name, in: parent), in: parent)
+        try acts.make(caller, body) { (isCertain) throws(Errno) in
+            let entry = try operations.lookups.made(name, in: parent) { found in
+                if isCertain { return true }
+                guard let linked else { return found.facts.owner == caller.uid }
+                return found.node?.id == linked || fs.loader.nodes.find(linked)?.object.key == found.object.key
+            }
+            return try operations.names.finish(entry, in: parent)
         }
     }
 
@@ -128,7 +134,9 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
     ) {
         defer { acts.answered(caller) }
         answer(reply) { () throws(Errno) in
-            try make(name, in: parent, caller) { () throws(Errno) in try operations.names.link(node, as: name, in: parent, caller) }
+            try make(name, in: parent, linking: node, caller) { () throws(Errno) in
+                try operations.names.link(node, as: name, in: parent, caller)
+            }
         }
     }
 
@@ -260,8 +268,8 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         answer(reply) { () throws(Errno) in
             try acts.make(caller) { () throws(Errno) in
                 try operations.opens.createAndOpen(name, in: parent, flags: flags, mode: mode, caller)
-            } orFind: { () throws(Errno) in
-                try operations.opens.openMade(name, in: parent, flags: flags, caller)
+            } orFind: { (isCertain) throws(Errno) in
+                try operations.opens.openMade(name, in: parent, flags: flags, isCertain: isCertain, caller)
             }
         }
     }

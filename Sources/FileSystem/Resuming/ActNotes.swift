@@ -84,15 +84,15 @@ extension ActNotes {
 
     /// Makes something, unless another process has.
     /// - Parameters:
-    ///   - find: what was made.
+    ///   - find: what was made. Its argument: whether it is certain that the other process has made what is there.
     func make<Value>(
-        _ caller: Caller, _ body: () throws(Errno) -> Value, orFind find: () throws(Errno) -> Value
+        _ caller: Caller, _ body: () throws(Errno) -> Value, orFind find: (Bool) throws(Errno) -> Value
     ) throws(Errno) -> Value {
         guard let act = act(of: caller) else { return try body() }
-        if act.isDone { return try find() }
+        if act.isDone { return try find(true) }
         do throws(Errno) { return try body() } catch {
             guard error == .exist else { throw error }
-            return try find()
+            return try find(false)
         }
     }
 

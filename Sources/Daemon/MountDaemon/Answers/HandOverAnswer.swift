@@ -76,12 +76,11 @@ extension MountHost {
         let identities = options.identities.map { IdentityFile($0, in: descriptors[2]) }
         let mount = AttachedMount(
             source: message.source, name: message.name, mountpoint: message.mountpoint, device: message.device, options: options,
-            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, tables: tables, death: death,
-            healing: healing
+            profile: profile, identities: identities, optionTexts: message.options, descriptor: descriptor, healing: healing
         )
         let isServing = WorkQueue<Bool>(capacity: 2)
         do throws(MountFailure) {
-            try serve(mount, tree: tree) { isServing.add($0) }
+            try serve(mount, tree: tree, resuming: tables, after: death) { isServing.add($0) }
         } catch {
             if healing != nil { mount.detach() }
             throw error

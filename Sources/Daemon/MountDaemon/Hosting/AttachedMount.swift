@@ -27,10 +27,6 @@ struct AttachedMount: Sendable {
     var descriptor: Int32
     /// Set if this is a view for `aclfs sandbox run`.
     var view: View?
-    /// Set if another process has served its connection.
-    var tables: SavedTables?
-    /// Set if that process died.
-    var death: LeftByDeath?
     /// Set if a dead mount still stands on it.
     var healing: DeadMount.Healing?
 

@@ -97,11 +97,16 @@ final class MountHost: Sendable {
     }
 
     /// Serves a mount on threads of its own.
-    /// - Parameter whenServing: called with true when FUSE_INIT is answered, and with false when serving ends.
+    /// - Parameters:
+    ///   - tables: set if another process has served its connection.
+    ///   - death: set if that process died.
+    ///   - whenServing: called with true when FUSE_INIT is answered, and with false when serving ends.
     /// - Throws: the mount cannot be served.
     func serve(
-        _ mount: AttachedMount, tree: BackingTree, _ whenServing: @escaping @Sendable (Bool) -> Void
+        _ mount: AttachedMount, tree: BackingTree, resuming tables: SavedTables? = nil, after death: LeftByDeath? = nil,
+        _ whenServing: @escaping @Sendable (Bool) -> Void
     ) throws(MountFailure) {
+        let isResumed = tables != nil
         // The command prints the warnings of a view. Any user may make views, so the log has no lines about them.
         let warnings = mount.view == nil ? mount.profile.map { MountProfile.warnings(of: $0) } ?? [] : []
         for warning in warnings { Journal.record(.warning, "warning: \(warning)") }
@@ -110,7 +115,7 @@ final class MountHost: Sendable {
             tree: tree, options: mount.options, mounts: treeMounts, profile: profile, base: mount.view?.base,
             lent: mount.view?.lent ?? [],
             identities: try identities(mount), audit: try audit(mount), creationNotes: creationNotes(mount, tree),
-            resuming: mount.tables,
+            resuming: tables,
             report: { Journal.note(.warning, $0) })
         if let healing = mount.healing { fileSystem.follow(predecessor: healing.isDeadInUse ?? { true }) }
         let negotiated = NegotiatedFeatures(mount.options, server: tree.sharedFileSystem(of: tree.root))
@@ -124,14 +129,14 @@ final class MountHost: Sendable {
         let session: Session
         do {
             var configuration = SessionConfiguration(
-                transport: mount.tables == nil ? mount.options.sessionTransport : .device, readdirplus: mount.options.cache != .strict,
+                transport: tables == nil ? mount.options.sessionTransport : .device, readdirplus: mount.options.cache != .strict,
                 passthroughDepth: Self.passthroughDepth(mount.options, tree), debug: mount.showsRequests)
             for name in mount.options.maskedKernelFeatures {
                 if let feature = KernelFeatures(name: name) { configuration.masked.insert(feature) }
             }
             session = try Session(
-                handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration, resuming: mount.tables?.session,
-                resends: mount.death != nil)
+                handler: dispatch, deviceDescriptor: mount.descriptor, configuration: configuration, resuming: tables?.session,
+                resends: death != nil)
         } catch {
             // The log of decisions has a thread that must end.
             fileSystem.disconnect()
@@ -166,9 +171,9 @@ final class MountHost: Sendable {
             server?.stop()
             fileSystem.disconnect()
         }
-        if let tables = mount.tables {
+        if let tables {
             do throws(SavedProblem) {
-                if let death = mount.death { try fileSystem.restore(death) } else { try fileSystem.restore(tables) }
+                if let death { try fileSystem.restore(death) } else { try fileSystem.restore(tables) }
             } catch {
                 abandon()
                 throw MountFailure(status: MountExit.systemError, message: "\(error)")
@@ -201,7 +206,7 @@ final class MountHost: Sendable {
                 do throws(SessionError) { try session.run(workers: Self.workerCount()) } catch {
                     failure = Self.failure(ending: error)
                     // A mount that was served stays as a dead one, since it may hide its own source. One that never was is detached.
-                    if !negotiated.areKnown, mount.tables == nil { mount.detach() }
+                    if !negotiated.areKnown, !isResumed { mount.detach() }
                 }
                 whenServing(false)
                 watch.stop()

@@ -54,9 +54,11 @@ package enum Restart {
         do throws(Errno) { try state.split(for: mounts.map { ($0.message.source, $0.message.mountpoint) }) } catch {
             Journal.note(.warning, "there is no keeper for the new daemon: \(error)")
         }
-        let inherited = left
+        // Of a large mount they are large, and nobody needs them when it is served.
+        let inherited = Lock(left)
+        left = nil
         Daemon.runInFreshThread {
-            do throws(MountFailure) { return try serve(mounts, inherited, state) } catch {
+            do throws(MountFailure) { return try serve(mounts, inherited.withLock { $0.take() }, state) } catch {
                 Journal.note(.warning, "\(error.message); the mounts of the dead daemon stay dead, and closed to everybody")
                 return error.status
             }
@@ -72,7 +74,7 @@ package enum Restart {
         /// Set if it died.
         var death: LeftByDeath?
         /// Its live tables, until there are new ones.
-        var live: SharedDescriptor?
+        var live: Int32?
 
         var isAfterDeath: Bool { death != nil }
     }
@@ -80,12 +82,12 @@ package enum Restart {
     /// - Returns: nil: the mounts are made anew.
     private static func what(_ state: KeptState, left mounts: [KeptMount]) -> Left? {
         let asked = state.takeLeft()
-        let live = state.live.flatMap { (number) -> SharedDescriptor? in
+        let live = state.live.flatMap { (number) -> Int32? in
             let link = try? Syscall.readlinkat(Syscall.workingDirectory, "/proc/self/fd/\(number)")
             guard link?.starts(with: "/memfd:\(LeftByDeath.name)".utf8) == true, (try? Syscall.setClosedByExec(number, true)) != nil else {
                 return nil
             }
-            return SharedDescriptor(rawValue: number)
+            return number
         }
         var found: Left?
         var problem: (any Error)?
@@ -96,12 +98,12 @@ package enum Restart {
             } catch { problem = error }
         } else if let live, mounts.count == 1 {
             do throws(SavedProblem) {
-                let left = try LeftByDeath(from: live.rawValue)
+                let left = try LeftByDeath(from: live)
                 found = Left(device: left.device, tables: left.tables, since: state.death.time, death: left, live: live)
             } catch { problem = error }
         }
         // What was open in the dead process is here, too.
-        state.closeOthers(but: found.map { [$0.device] + $0.tables.descriptors + [$0.live?.rawValue ?? -1] } ?? [])
+        state.closeOthers(but: found.map { [$0.device] + $0.tables.descriptors + [$0.live ?? -1] } ?? [])
         if found == nil { state.note(live: nil) }
         if let problem { Journal.note(.warning, "\(problem); the mount is made anew") }
         return found
@@ -180,6 +182,8 @@ package enum Restart {
         let host = try MountHost.prepared(
             mountpoint: first.message.mountpoint, source: first.message.source, directory: trees[0].rawValue, state)
         if let left, let mount = mounts.first {
+            // By then there are new live tables, or none.
+            defer { if let number = left.live { close(number) } }
             do throws(MountFailure) {
                 try resume(mount, trees[0], left, on: host)
                 let wait = SystemTime.monotonic() &- left.since
