@@ -25,6 +25,7 @@ public final class RequestDispatch: RequestHandler, @unchecked Sendable {
         whenServing(negotiated)
     }
 
+    override public func repeated(_ request: UInt64) -> Bool { acts.isHopeless(request) }
     override public func destroyed() { fs.disconnect() }
     override public func willServe(_ caller: Caller) { fs.judge.prepare(for: caller) }
     override public func forget(_ node: NodeID, count: UInt64) { operations.lookups.forgetLookups(of: node, count) }

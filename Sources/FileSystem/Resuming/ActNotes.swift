@@ -18,13 +18,27 @@ final class ActNotes: Sendable {
     /// Set before the first request that is answered.
     private nonisolated(unsafe) var live: LiveTables?
     private let inherited = Lock<[UInt64: InheritedAct]>([:])
+    private let repeated = Lock<[UInt64: UInt64]>([:])
 
     func follow(_ live: LiveTables) {
         live.keep(inherited.withLock { $0 })
         self.live = live
     }
 
-    func inherit(_ acts: [UInt64: InheritedAct]) { inherited.withLock { $0 = acts } }
+    func inherit(_ acts: [UInt64: InheritedAct], _ repeats: [UInt64: UInt64]) {
+        inherited.withLock { $0 = acts }
+        repeated.withLock { $0 = repeats }
+    }
+
+    /// Notes a request that comes again.
+    /// - Returns: whether so many processes have died with it in hand that this one must not try it.
+    func isHopeless(_ request: UInt64) -> Bool {
+        let deaths = (repeated.withLock { $0[request & ~Caller.repeated] } ?? 0) &+ 1
+        live?.note(repeated: request & ~Caller.repeated, deaths: deaths)
+        return deaths > Self.mostDeaths
+    }
+
+    private static let mostDeaths: UInt64 = 3
 
     /// Runs an act, and notes its begin and its end.
     /// - Parameters:
@@ -57,7 +71,7 @@ final class ActNotes: Sendable {
 }
 
 extension Caller {
-    private static let repeated: UInt64 = 1 << 63
+    fileprivate static let repeated: UInt64 = 1 << 63
 
     /// Whether the kernel has sent the request before, to a process that has not answered it (FUSE_NOTIFY_RESEND).
     var isRepeated: Bool { request & Self.repeated != 0 }

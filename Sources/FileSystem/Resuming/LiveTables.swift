@@ -226,6 +226,15 @@ final class LiveTables: @unchecked Sendable {
         if let at = find(request) { publish(0, at: at) }
     }
 
+    /// Notes that this process begins a request that came again.
+    /// - Parameter deaths: how many processes have died with it in hand.
+    func note(repeated request: UInt64, deaths: UInt64) {
+        let at = LiveLayout.repeats + Int(truncatingIfNeeded: request / 2 % UInt64(LiveLayout.mostRepeats)) * LiveLayout.repeatSize
+        publish(0, at: at)
+        publish(deaths, at: at + 8)
+        publish(request, at: at)
+    }
+
     private func find(_ request: UInt64) -> Int? {
         let first = Self.place(request)
         for step in 0..<LiveLayout.mostProbes {
@@ -271,6 +280,9 @@ enum LiveLayout {
     /// Those of requests in hand come first, then those of processes that died before.
     static let ofRequests = 8192
     static let mostProbes = 16
+    static let repeats = 1 << 19
+    static let mostRepeats = 1024
+    static let repeatSize = 16
     /// Of no request.
     static let taken: UInt64 = 1 << 63
     static let nodes = 1 << 20

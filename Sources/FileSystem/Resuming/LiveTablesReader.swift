@@ -10,6 +10,8 @@ public struct LeftByDeath: Sendable {
     public var device: Int32
     public var tables: SavedTables
     var acts: [UInt64: InheritedAct] = [:]
+    /// Requests that came again, with how many processes have died with them in hand.
+    var repeats: [UInt64: UInt64] = [:]
     /// The requests that handles were made for.
     var creators: [UInt64: UInt64] = [:]
 
@@ -44,6 +46,10 @@ public struct LeftByDeath: Sendable {
         try readNodes(reader, number(LiveLayout.highNode))
         try readHandles(reader, number(LiveLayout.highHandle))
         try readActs(reader)
+        let bytes = try reader.bytes(at: LiveLayout.repeats, LiveLayout.mostRepeats * LiveLayout.repeatSize)
+        for at in stride(from: 0, to: bytes.count, by: LiveLayout.repeatSize) where Reader.number(bytes, at, UInt64.self) != 0 {
+            repeats[Reader.number(bytes, at)] = Reader.number(bytes, at + 8)
+        }
         // As of any tables: what they say of each other.
         self.tables = try SavedTables(self.tables.bytes)
     }

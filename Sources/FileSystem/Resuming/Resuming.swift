@@ -101,7 +101,7 @@ extension FileSystem {
     public func restore(_ left: LeftByDeath) throws(SavedProblem) {
         try restore(left.tables)
         files.inherit(creators: left.creators)
-        mounts.share.acts.inherit(left.acts)
+        mounts.share.acts.inherit(left.acts, left.repeats)
     }
 
     /// From now on notes everything in tables that outlive this process. Call when features are known, and before the first request that is

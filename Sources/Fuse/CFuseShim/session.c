@@ -160,6 +160,13 @@ static void process(void *userdata, void *message, size_t size, aclfs_ring_threa
 	bool is_init = header->opcode == WIRE_INIT;
 	if (is_init)
 		note_init(session, header, size);
+	if (header->unique & WIRE_UNIQUE_RESEND && session->handlers.repeated(session->userdata, header->unique)) {
+		struct wire_out_header refusal = { .len = sizeof refusal, .error = -EIO, .unique = header->unique };
+		aclfs_fuse_send(session, &(struct iovec){ &refusal, sizeof refusal }, 1);
+		fuse_thread.message = NULL;
+		fuse_thread.answering = NULL;
+		return;
+	}
 	if (!session->negotiated.used || !aclfs_fuse_serve_unknown(session, header, size))
 		fuse_session_process_buf(session->library, &(struct fuse_buf){ .size = size, .mem = message });
 	fuse_thread.message = NULL;

@@ -27,6 +27,9 @@ enum wire_opcode {
 	WIRE_COPY_FILE_RANGE_64 = 53,
 };
 
+/* Of the number of a request that is sent again. */
+#define WIRE_UNIQUE_RESEND (UINT64_C(1) << 63)
+
 enum wire_notification {
 	WIRE_NOTIFY_INVAL_INODE = 2,
 	WIRE_NOTIFY_INVAL_ENTRY = 3,

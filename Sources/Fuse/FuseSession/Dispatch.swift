@@ -30,6 +30,7 @@ extension Caller {
 /// Maps the shim's callbacks to the methods of the handler in `userdata`.
 let dispatchTable = aclfs_fuse_handlers(
     initialized: { handler($0).initialized(Negotiated($1.pointee)) },
+    repeated: { handler($0).repeated($1) },
     lookup: { user, request, caller, parent, name in
         handler(user, for: caller).lookup(
             name, in: NodeID(parent), caller: judged(user, caller, request.unique), reply: EntryReply(request))

@@ -20,6 +20,11 @@ open class RequestHandler: @unchecked Sendable {
     /// The kernel has forgotten `count` look-ups of the node. There is no reply.
     open func forget(_ node: NodeID, count: UInt64) {}
 
+    /// Called for a request that the kernel sends again, before it is served.
+    /// - Parameter request: its number.
+    /// - Returns: true: it is answered with EIO.
+    open func repeated(_ request: UInt64) -> Bool { false }
+
     /// Called before a request that may depend on the caller's groups; not before reads and writes of open files.
     open func willServe(_ caller: Caller) {}
 

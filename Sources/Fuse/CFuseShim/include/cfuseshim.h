@@ -121,6 +121,8 @@ struct aclfs_fuse_negotiated {
 /* Set by Swift. Each function answers its request exactly once. */
 struct aclfs_fuse_handlers {
 	void (*initialized)(void *userdata, const struct aclfs_fuse_negotiated *negotiated);
+	/* A request that the kernel sends again. True: it is answered with EIO. */
+	bool (*repeated)(void *userdata, uint64_t unique);
 	void (*lookup)(void *userdata, struct aclfs_fuse_request request, struct aclfs_fuse_caller caller,
 		       uint64_t parent, const char *name);
 	void (*forget)(void *userdata, uint64_t node, uint64_t count);
