@@ -21,7 +21,7 @@ extension FileSystem {
         if mounts.share.held.threadCount > 0 {
             return ResumingObstacle(reason: "a change of a file that a program holds has not ended", passes: true)
         }
-        if kernel.areNoMountsBelow { return nil }
+        guard kernel.cache.isSuspended(.mountsBelow) else { return nil }
         return ResumingObstacle(reason: "something was mounted on a directory or file of it a moment ago", passes: true)
     }
 
@@ -39,7 +39,11 @@ extension FileSystem {
     }
 
     /// Makes the pause short. Call it before.
-    public func settle() { mounts.share.writableFiles.filler.drain(milliseconds: 1000) }
+    public func settle() {
+        mounts.share.writableFiles.filler.drain(milliseconds: 1000)
+        // Until the mount table is read. Where mounts come and go all the time it is never known for long.
+        for _ in 0..<30 where !kernel.areNoMountsBelow { SystemTime.sleep(milliseconds: 10) }
+    }
 
     /// Writes what waits for the log of decisions. It takes no more.
     public func endAudit() { judge.end() }
