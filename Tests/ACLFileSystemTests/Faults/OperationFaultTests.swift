@@ -61,7 +61,7 @@ import WireFormats
     }
 
     /// Requests that are no operation on objects.
-    private static let others: Set<String> = ["initialized", "destroyed", "willServe"]
+    private static let others: Set<String> = ["initialized", "destroyed", "willServe", "repeated"]
 
     @Test func everyRequestIsCovered() throws {
         let covered = Set(FaultCase.all.flatMap(\.requests))
