@@ -190,7 +190,8 @@ extension KernelView {
     /// Forgets nodes that the kernel does not know. Called by the clock.
     func settleDueLookups(_ now: UInt64) {
         for (id, count) in inheritedLookups.takeDue(now) where loader.nodes.lookups(of: id) == count {
-            if !cache.invalidateKnownAttributes(of: id) { _ = loader.nodes.forget(id, count) }
+            // A removed file would keep its space.
+            if !cache.invalidateKnownAttributes(of: id), let object = loader.nodes.forget(id, count) { dropIfRemoved(object) }
         }
     }
 }
